@@ -142,6 +142,8 @@ class AccessSettings(SettingsGroup):
     allow_programs: tuple[str, ...] = ()
     """What runs may start without the scope `programs`: command lines of stdio MCP servers, exactly as they are
     started (`"uvx mcp-server-time"`), and folders of skills outside the workspace."""
+    allow_install: bool = False
+    """Allow administrators to install agents, and their plugins, over HTTP, by the commands of the agents' files."""
     allow_origin: tuple[str, ...] = ()
     """Web origins, besides the gateway's own, whose pages may call it: `http://localhost:5173`."""
     allow_host: tuple[str, ...] = ()
@@ -242,6 +244,12 @@ class LimitSettings(SettingsGroup):
 
     session_idle_timeout: float = Field(default=900.0, gt=0)
     """Seconds after which an unused session of an agent is closed. The thread's next run resumes it."""
+    max_idle_sessions: int = Field(default=32, ge=0)
+    """How many unused sessions may stay open; of more, the ones that were used first are closed. The next run of their
+    thread resumes them."""
+    max_idle_memory: int | None = Field(default=None, gt=0)
+    """Bytes that the processes of agents may use together before unused sessions are closed, the ones that were used
+    first at the beginning. Default: half of the machine's memory."""
     max_runs: int = Field(default=256, gt=0)
     """How many runs may be live at once; one more is refused with 503."""
     max_sessions: int = Field(default=512, gt=0)

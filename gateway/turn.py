@@ -96,6 +96,9 @@ class Turn:
     warnings: tuple[Notice, ...] = ()
     hops: tuple[str, ...] = ()
     """The gateways that the run has passed, this one last. A run must not pass one twice."""
+    thinking: Mapping[str, Any] | None = None
+    """The agent's own parameters for `effort`, `thinkingBudgetTokens` and `thinkingOverride`, for the model that the
+    session has. None: they were not translated; then the driver does, by the agent's file."""
 
     @property
     def text(self) -> str:

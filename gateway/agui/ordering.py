@@ -50,13 +50,14 @@ without numbers. The numbers V1 to V23 are this project's; errors and tests cite
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from gateway.agui.attribution import Attribution, Owner, null_fields, tag_event
 from gateway.events import Wire
 
 Phase: TypeAlias = Literal["before", "running", "finished", "errored"]
-_Action: TypeAlias = Callable[[Wire], None]
+_Action: TypeAlias = Callable[[Any, Wire], None]
+"""A method of `Order`, or of one of its `_OpenEntities`."""
 
 TRANSITIONS: dict[Phase, dict[str, Phase]] = {
     "before": {"RUN_STARTED": "running", "RUN_ERROR": "errored"},
@@ -140,30 +141,31 @@ class Order:
         self._finished_subagents: set[str] = set()
         self._started_calls: dict[str, None] = {}
         self._answered_calls: set[str] = set()
-        self._table = self._build_table()
 
     def accept(self, event: Wire) -> None:
         """Checks the event and records it."""
-        record = self._find_action(event)
+        target, record = self._check(event)
         if record is not None:
-            record(event)
+            record(target, event)
 
     def check(self, event: Wire) -> None:
         """Raises `OutOfOrder` if the event may not come now."""
-        self._find_action(event)
+        self._check(event)
 
-    def _find_action(self, event: Wire) -> _Action | None:
+    def _check(self, event: Wire) -> tuple[Any, _Action | None]:
+        """The method that records the event, if one does, and its object."""
         kind = event.get("type", "")
         try:
-            check, record = self._table[kind]
+            entities, check, record = RULES[kind]
         except KeyError:
             reason = "must be expanded first" if kind.endswith("_CHUNK") else "is no AG-UI 1.0 event"
             raise OutOfOrder("unknown", event, reason) from None
         if self._phase != "running" and kind not in TRANSITIONS[self._phase]:
             raise OutOfOrder(_OUTSIDE[self._phase][0], event, _OUTSIDE[self._phase][1])
+        target = self if entities is None else getattr(self, entities)
         if check is not None:
-            check(event)
-        return record
+            check(target, event)
+        return target, record
 
     # -- state to be read
 
@@ -223,6 +225,9 @@ class Order:
                 raise OutOfOrder("V5", event, f"cannot come while a {noun} is open: {', '.join(names)}")
         _check_nulls(event)
 
+    def _check_nulls(self, event: Wire) -> None:
+        _check_nulls(event)
+
     def _check_call_start(self, event: Wire) -> None:
         self._calls.check_start(event)
         parent = event.get("parentMessageId")
@@ -268,7 +273,8 @@ class Order:
     # -- records: what an accepted event changes
 
     def _record_run_start(self, event: Wire) -> None:
-        self._reset()
+        if self._phase != "before":
+            self._reset()
         self._phase = "running"
         self._owners.add_input(event)
 
@@ -284,6 +290,12 @@ class Order:
         self._owners.add_result(event)
         self._answered_calls.add(event["toolCallId"])
 
+    def _record_snapshot(self, event: Wire) -> None:
+        self._owners.add_snapshot(event)
+
+    def _record_activity(self, event: Wire) -> None:
+        self._owners.add_activity(event)
+
     def _record_step_start(self, event: Wire) -> None:
         self._steps[_step_key(event)] = None
 
@@ -296,43 +308,6 @@ class Order:
     def _record_subagent_end(self, event: Wire) -> None:
         del self._subagents[event["subagentRunId"]]
         self._finished_subagents.add(event["subagentRunId"])
-
-    def _build_table(self) -> dict[str, tuple[_Action | None, _Action | None]]:
-        """Event type → (check, record), for all events that may be sent."""
-        texts = self._texts
-        reasoning = self._reasoning
-        spans = self._spans
-        calls = self._calls
-        return {
-            "RUN_STARTED": (self._check_run_start, self._record_run_start),
-            "RUN_FINISHED": (self._check_run_end, self._record_run_end),
-            "RUN_ERROR": (None, self._record_run_end),
-            "STEP_STARTED": (self._check_step_start, self._record_step_start),
-            "STEP_FINISHED": (self._check_step_end, self._record_step_end),
-            "TEXT_MESSAGE_START": (texts.check_start, texts.start),
-            "TEXT_MESSAGE_CONTENT": (texts.check_open, None),
-            "TEXT_MESSAGE_END": (texts.check_open, texts.end),
-            "TOOL_CALL_START": (self._check_call_start, self._record_call_start),
-            "TOOL_CALL_ARGS": (calls.check_open, None),
-            "TOOL_CALL_END": (calls.check_open, calls.end),
-            "TOOL_CALL_RESULT": (_check_nulls, self._record_call_result),
-            "STATE_SNAPSHOT": (_check_nulls, None),
-            "STATE_DELTA": (_check_nulls, None),
-            "MESSAGES_SNAPSHOT": (_check_nulls, self._owners.add_snapshot),
-            "ACTIVITY_SNAPSHOT": (_check_nulls, self._owners.add_activity),
-            "ACTIVITY_DELTA": (self._check_activity, None),
-            "REASONING_START": (spans.check_start, spans.start),
-            "REASONING_END": (spans.check_open, spans.end),
-            "REASONING_MESSAGE_START": (reasoning.check_start, reasoning.start),
-            "REASONING_MESSAGE_CONTENT": (reasoning.check_open, None),
-            "REASONING_MESSAGE_END": (reasoning.check_open, reasoning.end),
-            "REASONING_ENCRYPTED_VALUE": (self._check_encrypted, None),
-            "SUBAGENT_STARTED": (self._check_subagent_start, self._record_subagent_start),
-            "SUBAGENT_FINISHED": (self._check_subagent_end, self._record_subagent_end),
-            "SUBAGENT_ERROR": (self._check_subagent_end, self._record_subagent_end),
-            "RAW": (_check_nulls, None),
-            "CUSTOM": (_check_nulls, None),
-        }
 
 
 def _step_key(event: Wire) -> tuple[str, Owner]:
@@ -351,3 +326,38 @@ def _check_owner(rule: str, event: Wire, noun: str, key: str, owners: dict[str, 
 def _check_nulls(event: Wire) -> None:
     for field in null_fields(event):
         raise OutOfOrder("V23", event, f"has null for {field}: leave it out")
+
+
+RULES: dict[str, tuple[str | None, _Action | None, _Action | None]] = {
+    "RUN_STARTED": (None, Order._check_run_start, Order._record_run_start),
+    "RUN_FINISHED": (None, Order._check_run_end, Order._record_run_end),
+    "RUN_ERROR": (None, None, Order._record_run_end),
+    "STEP_STARTED": (None, Order._check_step_start, Order._record_step_start),
+    "STEP_FINISHED": (None, Order._check_step_end, Order._record_step_end),
+    "TEXT_MESSAGE_START": ("_texts", _OpenEntities.check_start, _OpenEntities.start),
+    "TEXT_MESSAGE_CONTENT": ("_texts", _OpenEntities.check_open, None),
+    "TEXT_MESSAGE_END": ("_texts", _OpenEntities.check_open, _OpenEntities.end),
+    "TOOL_CALL_START": (None, Order._check_call_start, Order._record_call_start),
+    "TOOL_CALL_ARGS": ("_calls", _OpenEntities.check_open, None),
+    "TOOL_CALL_END": ("_calls", _OpenEntities.check_open, _OpenEntities.end),
+    "TOOL_CALL_RESULT": (None, Order._check_nulls, Order._record_call_result),
+    "STATE_SNAPSHOT": (None, Order._check_nulls, None),
+    "STATE_DELTA": (None, Order._check_nulls, None),
+    "MESSAGES_SNAPSHOT": (None, Order._check_nulls, Order._record_snapshot),
+    "ACTIVITY_SNAPSHOT": (None, Order._check_nulls, Order._record_activity),
+    "ACTIVITY_DELTA": (None, Order._check_activity, None),
+    "REASONING_START": ("_spans", _OpenEntities.check_start, _OpenEntities.start),
+    "REASONING_END": ("_spans", _OpenEntities.check_open, _OpenEntities.end),
+    "REASONING_MESSAGE_START": ("_reasoning", _OpenEntities.check_start, _OpenEntities.start),
+    "REASONING_MESSAGE_CONTENT": ("_reasoning", _OpenEntities.check_open, None),
+    "REASONING_MESSAGE_END": ("_reasoning", _OpenEntities.check_open, _OpenEntities.end),
+    "REASONING_ENCRYPTED_VALUE": (None, Order._check_encrypted, None),
+    "SUBAGENT_STARTED": (None, Order._check_subagent_start, Order._record_subagent_start),
+    "SUBAGENT_FINISHED": (None, Order._check_subagent_end, Order._record_subagent_end),
+    "SUBAGENT_ERROR": (None, Order._check_subagent_end, Order._record_subagent_end),
+    "RAW": (None, Order._check_nulls, None),
+    "CUSTOM": (None, Order._check_nulls, None),
+}
+"""Event type → (attribute of `Order`, check, record), for all events that may be sent. The methods are those of the
+attribute's entities, or of `Order` itself. One table for all streams: a table of bound methods in each `Order` would be
+a reference cycle, and so wait for the garbage collector."""

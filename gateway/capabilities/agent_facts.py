@@ -11,15 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gateway.capabilities.gateway_leaves import gateway_leaves
 from gateway.capabilities.layers import (
     LayerStatement,
     current_model,
     model_layer,
+    profile_key,
     profile_layer,
+    recorded_tools_layer,
     session_layers,
     trust_layer,
 )
 from gateway.capabilities.merge import Snapshot, etag, merge, to_json
+from gateway.capabilities.options import with_options
+from gateway.capabilities.session_modes import name_modes
 from gateway.capabilities.views import SnapshotEntry, relay
 from gateway.capability_paths import AVAILABILITY, GATEWAY
 from gateway.catalog.definition import AgentDefinition
@@ -32,6 +37,7 @@ DRIVER_PREFIX = f"{GATEWAY}."
 
 
 TRANSPORT_PREFIX = "transport."
+THINKING_PATHS = ("custom.mux.thinkingEffortLevels", "custom.mux.supportsThinkingBudgetTokens")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +79,9 @@ class SnapshotBasis:
             layers += session_layers(facts.definition, self.session_layer, facts.layers, limits)
         if limits is not None:
             layers.append(limits)
-        return _entry([layer.keep_date(previous) for layer in layers], model)
+        if (leaves := gateway_leaves(facts.definition, layers)) is not None:
+            layers.append(leaves)
+        return _entry([layer.keep_date(previous) for layer in layers], facts, model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +100,27 @@ class CurrentSnapshot:
         return self.entry.model
 
 
-def _entry(layers: Sequence[LayerStatement], model: Model | None) -> SnapshotEntry:
-    snapshot = relay.with_relay(merge(layers))
+def _entry(layers: Sequence[LayerStatement], facts: AgentFacts, model: Model | None) -> SnapshotEntry:
+    snapshot = relay.with_relay(with_options(merge(layers), facts.definition, model, facts.models))
     body = to_json(snapshot.tree())
     return SnapshotEntry(snapshot, body, etag(body), model, layers=tuple(layers))
+
+
+def profile_layers(definition: AgentDefinition) -> list[LayerStatement]:
+    """What the agent's file states; of another transport first what it shares with the agent, then what differs."""
+    own = profile_layer(definition)
+    base: AgentDefinition | None = definition.base
+    if base is None:
+        return [own]
+    shared = profile_layer(base)
+    if definition.fallback_name is None:  # another file: thinking is asked for by each protocol in its own way
+        values = {path: value for path, value in shared.values.items() if path not in THINKING_PATHS}
+        shared = replace(shared, values=values)
+    differing = {path: value for path, value in own.values.items() if shared.values.get(path) != value}
+    if definition.fallback_name is None:
+        return [shared, replace(own, values=differing)]
+    prefix = f"fallback.{definition.fallback_name}."
+    return [shared, replace(own, values=differing, key_of=lambda path: prefix + profile_key(path))]
 
 
 def gateway_layer(transports: Mapping[str, Any]) -> LayerStatement:
@@ -118,6 +143,8 @@ def handshake_layers(definition: AgentDefinition, handshake: Layer) -> list[Laye
     driver = {path: value for path, value in handshake.items() if path.startswith(DRIVER_PREFIX)}
     agent = {path: value for path, value in handshake.items() if path not in driver}
     layers = [LayerStatement("handshake", handshake_source(definition), agent)]
+    if (named := name_modes(definition, agent, "handshake")) is not None:
+        layers.append(named)
     if driver:
         layers.append(LayerStatement("gateway", f"the {definition.driver} driver", driver))
     return layers
@@ -142,7 +169,8 @@ def agent_layers(
     """All layers that hold for every thread and model of the agent. What the agent states of a transport that
     the gateway does not carry is left out: its clients talk to the gateway. `trust`: what is decided about its
     folder."""
-    layers = [profile_layer(definition), gateway, *probe, *handshake_layers(definition, handshake)]
+    own = [*profile_layers(definition), *recorded_tools_layer(definition)]
+    layers = [*own, gateway, *probe, *handshake_layers(definition, handshake)]
     if trust:
         layers.append(trust_layer(trust))
     return [_without_foreign_transports(layer, gateway) for layer in layers]

@@ -7,25 +7,16 @@ the source that states it, and what to do. `option_checks` has the rules of each
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from gateway.capabilities.merge import Snapshot
 from gateway.capabilities.option_checks import check_options, fact_at
 from gateway.capabilities.views.mux_lookup import Fact
-from gateway.catalog.capability_table import camel
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.models.definition import Model
 from gateway.errors import BadInput, NotCapable
-from gateway.turn import Notice, Options, Turn
-
-GATEWAY_OPTIONS = frozenset(("on_disconnect", "strict", "merge", "merge_window_ms"))
-"""Options that the gateway itself carries out, for every agent."""
-PROCESS_OPTIONS = frozenset(("worktree",))
-"""Options that it carries out for every agent that works in a folder."""
-
-SUBSTITUTES = {"outputFormat": "outputSchema"}
-"""Option → another option that can fulfil it: an answer that fits a schema is JSON."""
+from gateway.turn import Notice, Turn
 
 CONTENT_DROPPED = "CONTENT_DROPPED"
 """The notice of a content part that the agent does not take."""
@@ -36,35 +27,13 @@ MODALITIES = {"image": "image", "audio": "audio", "video": "video"}
 def check_turn(turn: Turn, snapshot: Snapshot, definition: AgentDefinition, model: Model | None = None) -> Turn:
     """The turn without the content that the agent cannot take, with a notice for each part. Raises `NotCapable` for
     what must not be dropped; with the option `strict` nothing may be."""
-    _check_known_options(turn.options, definition)
     if turn.options.strict and turn.warnings:
         first = turn.warnings[0]
         raise BadInput(f"{first.message} (strict: nothing may be left out)", pointer=first.pointer, reason=first.code)
-    return _drop_parts(check_options(turn, snapshot, definition, model), snapshot)
+    return _drop_parts(check_options(turn, snapshot, definition, model), snapshot, definition)
 
 
-def _check_known_options(options: Options, definition: AgentDefinition) -> None:
-    for field in fields(options):
-        value = getattr(options, field.name)
-        option = camel(field.name)
-        if (
-            value is None
-            or field.name in GATEWAY_OPTIONS
-            or (field.name in PROCESS_OPTIONS and definition.is_local_process)
-            or {option, SUBSTITUTES.get(option)} & set(definition.options)
-        ):
-            continue
-        known = ", ".join(definition.options) or "none"
-        raise NotCapable(
-            f"{definition.id!r} does not take the option {option!r}: its definition ({definition.source.name}) "
-            f"lists {known}. Leave it out, or choose an agent that takes it.",
-            capability=f"options.{option}",
-            source=f"profile ({definition.source.name})",
-            pointer=f"/forwardedProps/gateway/{option}",
-        )
-
-
-def _drop_parts(turn: Turn, snapshot: Snapshot) -> Turn:
+def _drop_parts(turn: Turn, snapshot: Snapshot, definition: AgentDefinition) -> Turn:
     """Drops media of the newest user message that the agent is known not to take. Where nothing is known of a medium,
     it is kept: it may work."""
     index = next((i for i, m in reversed(list(enumerate(turn.messages))) if m["role"] == "user"), None)
@@ -84,7 +53,7 @@ def _drop_parts(turn: Turn, snapshot: Snapshot) -> Turn:
             "Remove the part, or choose an agent that takes it."
         )
         if turn.options.strict or len(notices) + 1 == len(content):  # No content would be left.
-            raise NotCapable(detail, capability=fact.path, source=fact.source, pointer=pointer)
+            raise NotCapable(detail, agent=definition.id, capability=fact.path, source=fact.source, pointer=pointer)
         notices.append(Notice(CONTENT_DROPPED, detail, pointer, {"capability": fact.path, "source": fact.source}))
     if not notices:
         return turn

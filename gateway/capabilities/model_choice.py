@@ -1,18 +1,23 @@
 """The model that a run gets.
 
 In: a turn and the agent's models. Out: the turn with the model's own id, and the model. An unknown model is refused
-with a suggestion, but only if the list of models is known to be complete (`ModelRegistry.is_complete`). Otherwise the
-agent may take models from elsewhere: it gets the name unchanged, and the client a warning.
+with a suggestion, unless the agent takes names that are not listed (`ModelRegistry.is_open`): then it gets the name
+unchanged, and the client a warning with the suggestion.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
+from gateway.capability_paths import OPTIONS
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.models.definition import Model
+from gateway.catalog.models.definition import Model, UnlistedModel
 from gateway.catalog.models.lookup import Verdict
 from gateway.catalog.models.registry import ModelRegistry
+from gateway.catalog.options import declared_options
 from gateway.errors import NotCapable
 from gateway.turn import Notice, Turn
 
@@ -20,15 +25,17 @@ POINTER = "/forwardedProps/gateway/model"
 
 
 def choose_model(turn: Turn, definition: AgentDefinition, registry: ModelRegistry) -> tuple[Turn, Model | None]:
-    """The model is None if the run asks for none, or for an unknown one. Raises `NotCapable`."""
+    """The model is None if the run asks for none, or if the agent has no list. Raises `NotCapable`."""
     name = turn.options.model
-    if name is None or "model" not in definition.options or not registry.models():
+    if name is None or "model" not in declared_options(definition) or not registry.models():
         return turn, None
     verdict = registry.validate(name)
     if verdict.model is None:
-        if registry.is_complete or turn.options.strict:
+        if not registry.is_open or turn.options.strict:
             raise _refusal(verdict, definition, registry)
-        return _with_warning(turn, "MODEL_UNKNOWN", f"{verdict.message} It is passed to the agent unchanged."), None
+        message = f"{verdict.message.rstrip('.')}. It is passed to the agent unchanged."
+        detail = {"modelStatus": verdict.status, "suggestions": [*verdict.suggestions]}
+        return _with_warning(turn, "MODEL_UNKNOWN", message, detail), registry.find_known(name) or unlisted_model(name)
     if verdict.status == "deprecated":
         if turn.options.strict:
             raise _refusal(verdict, definition, registry)
@@ -44,8 +51,15 @@ def _model_argument(definition: AgentDefinition, model: Model) -> str:
     return model.id if definition.driver == "cli" else model.argument or model.id
 
 
-def _with_warning(turn: Turn, code: str, message: str) -> Turn:
-    return replace(turn, warnings=(*turn.warnings, Notice(code, message, POINTER)))
+@lru_cache(maxsize=256)
+def unlisted_model(name: str) -> Model:
+    """A model of which nothing is known but its name: no limit of another model holds for it. The same name gives the
+    same object, so that a snapshot with it is found again."""
+    return UnlistedModel(id=name)
+
+
+def _with_warning(turn: Turn, code: str, message: str, detail: Mapping[str, Any] | None = None) -> Turn:
+    return replace(turn, warnings=(*turn.warnings, Notice(code, message, POINTER, detail or {})))
 
 
 def _refusal(verdict: Verdict, definition: AgentDefinition, registry: ModelRegistry) -> NotCapable:
@@ -54,7 +68,8 @@ def _refusal(verdict: Verdict, definition: AgentDefinition, registry: ModelRegis
     extra = {key: value for key, value in verdict.to_json().items() if key not in ("valid", "message")}
     return NotCapable(
         f"{verdict.message.rstrip('.')} (stated by {source}). {advice}.",
-        capability="model",
+        agent=definition.id,
+        capability=f"{OPTIONS}.model",
         source=source,
         pointer=POINTER,
         **{("modelStatus" if key == "status" else key): value for key, value in extra.items()},

@@ -1,8 +1,8 @@
-"""The options of a run that need an ability of the agent, checked against the snapshot.
+"""The options of a run, checked against what a run may ask for (`custom.gateway.options`).
 
 In: a turn, the merged snapshot, the agent's definition and the model that will be used, if that is known. Out: the turn
-as the agent can carry it out. An option that the agent is known not to support is refused, with the source of that and
-what to do. An option of which nothing is known is let through: it may work.
+as the agent can carry it out. An option or a value that is not offered is refused, with the source of that and what to
+do. An option of which nothing is known yet is let through: it may work.
 """
 
 from __future__ import annotations
@@ -13,26 +13,29 @@ from typing import Any
 
 from gateway.capabilities.merge import Snapshot
 from gateway.capabilities.views.mux_lookup import Fact, find_fact
-from gateway.capability_paths import MODELS, MODES
+from gateway.capability_paths import MODELS, MODES, OPTIONS, SESSION
 from gateway.catalog import effort
+from gateway.catalog.capability_table import camel
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.models.definition import Model
+from gateway.catalog.options import declared_options, may_take, set_options
 from gateway.errors import NotCapable
 from gateway.turn import Notice, Options, Turn
 
 POINTER = "/forwardedProps/gateway"
 
-ABILITY_CHECKS: tuple[tuple[str, str, str, str, str], ...] = (
-    ("session_id", "sessionId", "canResume", "does not come back to a session", "Leave it out, and begin a new one."),
-    ("fork_session_id", "forkSessionId", "canFork", "does not copy a session", "Leave it out, and begin a new one."),
-    ("skills", "skills", "supportsSkills", "takes no skills", "Leave them out."),
-    ("mcp_servers", "mcpServers", "supportsMCP", "takes no MCP servers", "Leave them out."),
-    ("output_schema", "outputSchema", "supportsStructuredOutput", "fits no answer to a schema", "Leave it out."),
-)
-"""Field of `Options`, the option's name, agent-mux's name of the ability, and two parts of the refusal's text."""
+DROPPED_OPTIONS = {"additionalDirectories": "DIRECTORIES_DROPPED"}
+"""Options that only add something: without them the agent works as well, so they are left out with a notice."""
 
-AVAILABLE_VALUES = {"mode": MODES, "model": MODELS}
-"""Option → where the snapshot lists the values that a session can be set to."""
+ABILITIES: dict[str, tuple[str, str, str]] = {
+    "sessionId": ("canResume", "does not come back to a session", "Leave it out, and begin a new one."),
+    "forkSessionId": ("canFork", "does not copy a session", "Leave it out, and begin a new one."),
+    "skills": ("supportsSkills", "takes no skills", "Leave them out."),
+    "mcpServers": ("supportsMCP", "takes no MCP servers", "Leave them out."),
+    "outputSchema": ("supportsStructuredOutput", "fits no answer to a schema", "Leave it out."),
+    "outputFormat": ("supportsJsonMode", "has no mode for JSON", "Leave it out, and ask for JSON in the prompt."),
+}
+"""Option → agent-mux's name of the ability that it needs, and two parts of the refusal's text."""
 
 STREAMING_ABILITIES = {
     "text": "supportsTextStreaming",
@@ -41,43 +44,100 @@ STREAMING_ABILITIES = {
 }
 """Kind of output → agent-mux's name of the ability to stream it."""
 
+LISTS = {"mode": MODES, "model": MODELS}
+"""Option → where a session lists what it can be set to."""
+
 ANY_OBJECT = {"type": "object"}
 
 
 def check_options(turn: Turn, snapshot: Snapshot, definition: AgentDefinition, model: Model | None) -> Turn:
     """The turn with options that the agent can carry out. Raises `NotCapable`."""
+    refused = [name for name in set_options(turn.options) if snapshot.get(f"{OPTIONS}.{name}") is False]
+    for option in refused:
+        if not may_take(definition, option):
+            turn = _drop(option, turn, snapshot, definition)
     thinking = find_fact(snapshot, "supportsThinking")
-    effort.check_thinking(definition, model, turn.options, thinks=thinking.value, source=thinking.source)
-    turn = _with_options(turn, _check_output_format(turn.options, snapshot, definition))
-    for field, *_ in ABILITY_CHECKS:
-        if getattr(turn.options, field):
-            check_ability(field, snapshot, definition)
+    effort.check_thinking(
+        definition, model, turn.options, snapshot.values, thinks=thinking.value, source=thinking.source
+    )
+    for option in refused:
+        if may_take(definition, option):
+            turn = _drop(option, turn, snapshot, definition)
+    _check_values(turn.options, snapshot, definition)
     _check_mcp_transports(turn.options, snapshot, definition)
-    _check_available_values(turn.options, snapshot, definition)
+    turn = _with_options(turn, _check_output_format(turn.options, snapshot, definition))
     return _check_streaming(turn, snapshot, definition)
 
 
 def check_ability(field: str, snapshot: Snapshot, definition: AgentDefinition) -> None:
-    """`field`: of `Options`. Raises `NotCapable` if the agent is known to lack the ability that it needs."""
-    for checked_field, option, ability, cannot, advice in ABILITY_CHECKS:
-        if checked_field == field and (fact := find_fact(snapshot, ability)).value is False:
-            raise refusal(definition, option, cannot, fact, advice)
+    """`field`: of `Options`. Raises `NotCapable` if the agent cannot do what the option asks for. An agent in this
+    process is copied by the gateway itself, so it needs no such option."""
+    option = camel(field)
+    is_lacking = find_fact(snapshot, ABILITIES[option][0]).value is False
+    if is_lacking or (definition.is_local_process and snapshot.get(f"{OPTIONS}.{option}") is False):
+        raise _refuse_option(option, snapshot, definition)
 
 
-def _check_available_values(options: Options, snapshot: Snapshot, definition: AgentDefinition) -> None:
-    """If the session lists its modes and models, the option must be one of them. A CLI agent also takes models that it
-    does not list; an ACP agent does not."""
-    for option, path in AVAILABLE_VALUES.items():
-        value = getattr(options, option)
-        available = snapshot.get(path)
-        if value is None or not available or value in (known := [entry["id"] for entry in available]):
-            continue
-        if option == "model" and definition.driver != "acp":
+def _drop(option: str, turn: Turn, snapshot: Snapshot, definition: AgentDefinition) -> Turn:
+    """The turn without the option, where that does no harm. Raises `NotCapable` otherwise."""
+    code = DROPPED_OPTIONS.get(option)
+    if code is None or turn.options.strict:
+        raise _refuse_option(option, snapshot, definition)
+    if definition.driver == "acp":
+        return turn  # the driver leaves them out; the gateway's own file access still includes them
+    turn = replace(turn, options=replace(turn.options, additional_directories=None))
+    if any(path.startswith(f"{SESSION}.") for path in snapshot.values):
+        return turn  # the session is open: the notice came when it was opened
+    path = f"{OPTIONS}.{option}"
+    source = snapshot.source_of(path)
+    message = f"{option} is left out: {path} is false, stated by {source}"
+    detail = {"agent": definition.id, "capability": path, "source": source}
+    return replace(turn, warnings=(*turn.warnings, Notice(code, message, f"{POINTER}/{option}", detail)))
+
+
+def _refuse_option(option: str, snapshot: Snapshot, definition: AgentDefinition) -> NotCapable:
+    ability, cannot, advice = ABILITIES.get(option, ("", "", ""))
+    if ability and (fact := find_fact(snapshot, ability)).value is False:
+        return refusal(definition, option, cannot, fact, advice)
+    path = f"{OPTIONS}.{option}"
+    source = snapshot.source_of(path)
+    offered = ", ".join(sorted(list_offered(snapshot))) or "none"
+    return NotCapable(
+        f"Agent '{definition.id}' does not take the option {option!r}: {path} is false, stated by {source}. "
+        f"Leave it out, or choose an agent that takes it. This one takes: {offered}.",
+        agent=definition.id,
+        capability=path,
+        source=source,
+        pointer=f"{POINTER}/{option}",
+    )
+
+
+def list_offered(snapshot: Snapshot) -> list[str]:
+    """The options that a run may set, as far as that is known."""
+    prefix = f"{OPTIONS}."
+    offered = [path for path, value in snapshot.values.items() if path.startswith(prefix) and value is not False]
+    return list(dict.fromkeys(path.removeprefix(prefix).partition(".")[0] for path in offered))
+
+
+def _check_values(options: Options, snapshot: Snapshot, definition: AgentDefinition) -> None:
+    """A mode or a model must be one of those that are offered, where all of them are known."""
+    for option in LISTS:
+        listed = LISTS[option]
+        path = listed if snapshot.get(listed) else f"{OPTIONS}.{option}.values"
+        value, offered = getattr(options, option), snapshot.get(path)
+        is_open = option == "model" and (definition.driver != "acp" or snapshot.get(f"{OPTIONS}.model.open") is True)
+        if value is None or not offered or is_open:
+            continue  # names of models were checked when the model was chosen
+        if path != listed and snapshot.get(f"{OPTIONS}.{option}.open") is True:
+            continue  # no session has listed them yet, and the agent has others
+        known = [entry["id"] if isinstance(entry, Mapping) else entry for entry in offered]
+        if value in known:
             continue
         source = snapshot.source_of(path)
         raise NotCapable(
             f"Agent '{definition.id}' has no {option} {value!r}: {path} has {', '.join(known)}, stated by "
             f"{source}. Choose one of these, or leave it out.",
+            agent=definition.id,
             capability=path,
             source=source,
             known=known,
@@ -92,6 +152,7 @@ def _with_options(turn: Turn, options: Options) -> Turn:
 def refusal(definition: AgentDefinition, option: str, cannot: str, fact: Fact, advice: str) -> NotCapable:
     return NotCapable(
         f"Agent '{definition.id}' {cannot}: {fact.path} is false, stated by {fact.source}. {advice}",
+        agent=definition.id,
         capability=fact.path,
         source=fact.source,
         pointer=f"{POINTER}/{option}",
@@ -110,7 +171,7 @@ def _check_output_format(options: Options, snapshot: Snapshot, definition: Agent
     if mode.value is False:
         advice = "Leave it out, and ask for JSON in the prompt."
         raise refusal(definition, "outputFormat", "has no mode for JSON", mode, advice)
-    return options if "outputFormat" in definition.options else _with_any_schema(options)
+    return options if "outputFormat" in declared_options(definition) else _with_any_schema(options)
 
 
 def _with_any_schema(options: Options) -> Options:

@@ -58,14 +58,15 @@ def fold_session_layer(session_layer: Layer, below: Iterable[Layer], name_patter
     return values
 
 
-def has_tools(session_layer: Layer, items: Sequence[Mapping[str, Any]] | None, model: Layer) -> bool:
-    """Whether the session shows that it has tools. False if the session states it itself, or the model has none."""
-    is_stated = SUPPORTED in session_layer or model.get(SUPPORTED) is False
-    return not is_stated and (bool(items) or SEEN_TOOLS in session_layer)
+def has_tools(stated: Sequence[Layer], items: Sequence[Mapping[str, Any]] | None, model: Layer) -> bool:
+    """Whether the session shows that it has tools. `stated`: its own layer, and those of its mode. False if one of them
+    states it, or the model has none."""
+    is_stated = any(SUPPORTED in layer for layer in stated) or model.get(SUPPORTED) is False
+    return not is_stated and (bool(items) or any(SEEN_TOOLS in layer for layer in stated))
 
 
 def item_sources(items: Iterable[Mapping[str, Any]]) -> list[str]:
-    """`agent`, `mcp`, `seen`."""
+    """`agent`, `described`, `mcp`, `recorded`, `seen`."""
     return sorted({(item.get("metadata") or {}).get("gateway", {}).get("source", "agent") for item in items})
 
 
@@ -122,7 +123,7 @@ def _merge_items(
         for item in layer.get(ITEMS) or ():
             items[item["name"]] = _merge_item(items.get(item["name"]), item)
     if ITEMS in session_layer:  # The session's own list is complete; the layers below can only add descriptions.
-        items = {item["name"]: items[item["name"]] for item in session_layer[ITEMS]}
+        items = {item["name"]: _mark_described(items[item["name"]]) for item in session_layer[ITEMS]}
     seen = [name for name in session_layer.get(SEEN_TOOLS) or () if isinstance(name, str)]
     name_pattern = name_pattern or _find_name_pattern(servers, {*items, *seen})
     for server in servers:
@@ -138,6 +139,12 @@ def _merge_item(known: Item | None, item: Mapping[str, Any]) -> Item:
     """The fields of `item` win where they are not empty."""
     stated = {key: value for key, value in item.items() if value not in ("", None)}
     return {"name": item.get("name"), "description": "", **(known or {}), **stated}
+
+
+def _mark_described(item: Item) -> Item:
+    """A tool that the agent lists itself, and of which more was recorded."""
+    source = (item.get("metadata") or {}).get("gateway", {}).get("source")
+    return item if source != "recorded" else {**item, "metadata": {"gateway": {"source": "described"}}}
 
 
 def _to_item(server: Server, tool: Mapping[str, Any], name: str) -> Item:

@@ -37,6 +37,9 @@ AUTO_APPROVE_MODES = (
 )
 AUTO_APPROVE_CONFIG = ("allow_all", "auto_approve")
 
+BARE_SOURCE = Path("--acp")
+"""In place of the file of an agent that has none."""
+
 REQUIRED_KEYS = {"python": ("entry",), "acp": ("command",), "cli": ("command", "cli"), "remote": ("remote",)}
 """Driver → the keys that it needs."""
 
@@ -46,6 +49,10 @@ class AgentDefinition(Section):
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")
     """The agent's name in URLs: lower case letters, digits, `.`, `_` and `-`, at most 64."""
+    transport_of: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")
+    """Drivers `acp` and `cli`: the id of the agent that this file is another transport of. That agent is used through
+    this file when its own command does not work, and only it is listed. The id of this file leads to this transport
+    alone. What this file does not state of the program, it takes from the file of the agent."""
     driver: Literal["python", "acp", "cli", "remote"]
     """How the agent is run. `python`: a function in the gateway's process. `acp`: a process that speaks the Agent
     Client Protocol. `cli`: a process with a protocol of its own. `remote`: an AG-UI endpoint."""
@@ -56,7 +63,9 @@ class AgentDefinition(Section):
     """Driver `python`: capabilities as `module:name`: a mapping, or a function that is called for every snapshot.
     Default: those of this file."""
     modes: tuple[Mode, ...] = ()
-    """Driver `python`: the modes of a thread; it starts in the first. Other agents report their modes themselves."""
+    """What is different in each mode of a thread. Driver `python`: also which modes there are; a thread starts in the
+    first. Other agents report their modes themselves; one that has a process for each turn reports none, so these are
+    its modes."""
     command: Command | None = None
     """Drivers `acp` and `cli`: the agent's process."""
     credentials: Literal["shared", "principal"] | None = None
@@ -96,8 +105,16 @@ class AgentDefinition(Section):
     """How the agent is asked for more or less thinking."""
     models: tuple[Model, ...] = ()
     """The models that the agent is known to offer."""
-    options: OptionNames = ()
-    """The options of `forwardedProps.gateway` that a run may set: `["model", "effort"]`. All others are refused."""
+    open_models: bool | None = None
+    """The agent takes any name of a model: dated names, those of cloud providers, of a server on this machine. A run
+    with a name that is not listed then goes ahead with a warning; with `strict` it is refused. False: such a run is
+    refused. Default: true before the agent itself has listed its models (`models:refresh`), if the ids in this file
+    begin with a provider (`anthropic/…`) or a model can be served on this machine or by a gateway."""
+    options: OptionNames | None = None
+    """The options of `forwardedProps.gateway` that a run may set: `["model", "effort"]`. All others are refused.
+    Default: with driver `acp` those that the agent's handshake and session offer, with other drivers none."""
+    without_options: OptionNames = ()
+    """Options that the agent announces, or that its protocol has, and that do not work with it."""
     auto_approve_modes: tuple[str, ...] = AUTO_APPROVE_MODES
     """Ids of the agent's modes in which it does not ask about all tool calls: a caller needs the scope `approve` to
     choose one. Default: the ids that such modes have with most agents."""
@@ -105,6 +122,8 @@ class AgentDefinition(Section):
     """Ids of the agent's session settings that turn questions about tool calls off."""
     mcp_tool_names: str | None = Field(default=None, pattern=r"^[^{}]*\{server\}[^{}]+\{tool\}[^{}]*$|^\{tool\}$")
     """How the agent names a tool of an MCP server: `"mcp__{server}__{tool}"`. Default: unknown."""
+    skill_mention: str = Field(default="Use the skill {name}.", pattern=r"\{name\}")
+    """What a prompt begins with so that the agent uses a skill that it has: `"/{name}"`. `{name}`: the skill's name."""
     merge: bool = True
     """Join adjacent deltas that arrive together. Default: true; with driver `remote` false, because its events are
     passed on unchanged."""
@@ -126,6 +145,22 @@ class AgentDefinition(Section):
     """Driver `remote`: the agent may be at a private address. Set by the loader; not a key of the file."""
     via: tuple[str, ...] = ()
     """Driver `remote`: the gateways through which it is reached. Set when it is mounted; not a key of the file."""
+    other_transports: tuple[Any, ...] = ()
+    """The definitions that are another transport of this agent. Set when all files are read; not a key of the file."""
+    base: Any = None
+    """The definition of the agent whose facts this transport shares. Set with its transports; not a key of the file."""
+    fallback_name: str | None = None
+    """The `[[fallback]]` table that this definition is of. Set with its transports; not a key of the file."""
+
+    @property
+    def is_listed(self) -> bool:
+        """False: a transport of another agent, which is listed instead."""
+        return self.transport_of is None or self.base is None
+
+    @property
+    def is_bare(self) -> bool:
+        """It is known by its command line alone (`--acp`), and has no file."""
+        return self.source == BARE_SOURCE
 
     @property
     def is_local_process(self) -> bool:
@@ -155,9 +190,11 @@ class AgentDefinition(Section):
 
     @model_validator(mode="after")
     def _check_modes(self) -> AgentDefinition:
-        if self.modes and self.driver != "python":
-            raise ValueError(f"`modes` are for driver 'python': an agent of driver {self.driver!r} reports its own")
-        ids = [mode.id for mode in self.modes]
-        if duplicates := {mode_id for mode_id in ids if ids.count(mode_id) > 1}:
+        if self.modes and self.driver == "remote":
+            raise ValueError("`modes` are not for driver 'remote': the agent's own gateway states them")
+        if self.driver == "python" and (other := next((mode for mode in self.modes if mode.setting != "mode"), None)):
+            raise ValueError(f"`modes`: an agent of driver 'python' has no setting {other.setting!r}, only a mode")
+        ids = [(mode.setting, mode.id) for mode in self.modes]
+        if duplicates := {mode_id for setting, mode_id in ids if ids.count((setting, mode_id)) > 1}:
             raise ValueError(f"`modes` has {', '.join(sorted(duplicates))} more than once")
         return self

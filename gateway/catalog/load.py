@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel, ValidationError
 
 from gateway.catalog.capability_table import model_in
-from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.definition import BARE_SOURCE, AgentDefinition
 from gateway.catalog.problems import Place, Problem, read_place
 from gateway.catalog.renamed_keys import explain_key, explain_value
 from gateway.catalog.sections import Command, Identity
@@ -23,10 +23,8 @@ Catalog: TypeAlias = dict[str, AgentDefinition]
 
 TABLES_WITH_CAPABILITIES = frozenset(("fallback", "modes"))
 """Lists of tables that have capabilities of their own."""
-LOADER_FIELDS = frozenset(("source", "private", "via"))
+LOADER_FIELDS = frozenset(("source", "private", "via", "other_transports", "base", "fallback_name"))
 """Fields of a definition that are not keys of the format."""
-ACP_OPTIONS = ("model", "mode", "effort", "approvals", "cwd", "additionalDirectories", "mcpServers", "sessionId")
-"""Options of an ACP agent without a file. Whether it supports them is known after its handshake."""
 
 
 class InvalidDefinition(Exception):
@@ -113,8 +111,7 @@ def with_bare(catalog: Catalog, command_lines: Iterable[str]) -> Catalog:
             driver="acp",
             identity=Identity(name=Path(run[0]).name),
             command=Command(run=tuple(run), inherit_env=("*",)),
-            options=ACP_OPTIONS,
-            source=Path("--acp"),
+            source=BARE_SOURCE,
         )
     return extended
 

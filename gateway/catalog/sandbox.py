@@ -46,9 +46,9 @@ class SandboxTable(Section):
     """What the agent's process can reach in a sandbox. `sandbox = "none"` is short for a table with only `mode`."""
 
     mode: SandboxMode = "auto"
-    """Whether the process runs in a sandbox. `auto`: in untrusted folders and in runs with `approvals: auto`.
-    `none`: never. `bubblewrap`: always. `container`: the gateway itself runs in a container, which is the boundary.
-    The gateway's setting `sandbox` takes precedence."""
+    """Whether the process runs in a sandbox. `auto`: in untrusted folders, and where tool calls are approved without
+    a question (`approvals: auto`, `auto_approve_modes`). `none`: never. `bubblewrap`: always. `container`: the gateway
+    itself runs in a container, which is the boundary. The gateway's setting `sandbox` takes precedence."""
     home_read: tuple[HomePath, ...] = ()
     """What the process sees of the home directory, besides what it may write. A directory, written with a final `/`, is
     read-only. Of a file the process gets a copy: it may change the copy, and the changes are dropped."""

@@ -38,16 +38,27 @@ class Identity(Section):
 
 
 class Mode(Section):
-    """One mode of a Python agent. A thread is in one mode at a time."""
+    """One mode of the agent, or one value of another setting of its sessions that changes what is true of them.
 
-    id: str = Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")
-    """The mode's id. The agent's function reads it as `turn.options.mode`."""
+    A thread of a Python agent is in one of these modes, at first in the first. Other agents report their modes
+    themselves: an entry adds to the one with its id what the agent does not report. An entry for a mode that the agent
+    does not have changes nothing; so does a mode without an entry.
+    """
+
+    id: str = Field(pattern=r"^[A-Za-z0-9._:/#@+=-]{1,128}$")
+    """The mode's id. A Python agent's function reads it as `turn.options.mode`. With `setting = "config"`: an option
+    and its value, `"auto_approve=true"`."""
+    setting: Literal["mode", "config", "permissions", "sandbox"] = "mode"
+    """Which setting of a session has the id as its value: `custom.session.modes.current`, one of
+    `custom.session.config`, `custom.session.permissions.mode` or `custom.session.permissions.sandbox`. Default: the
+    mode."""
     name: str | None = None
-    """The name that users see. Default: the id."""
+    """The name that users see, where the agent reports none. Default: the id."""
     description: str | None = None
-    """One sentence about what is different in this mode."""
+    """One sentence about what is different in this mode, where the agent reports none."""
     capabilities: CapabilityTable = Field(default_factory=dict)
-    """Capabilities that differ in this mode. They are merged over the `[capabilities]` of the file."""
+    """Capabilities that differ while a session is in this mode. They are merged over the `[capabilities]` of the
+    file, and over those of the settings before: mode, config, permissions, sandbox."""
 
     def to_json(self) -> dict[str, str]:
         """The mode as one of those that a session offers."""
@@ -69,6 +80,26 @@ class Command(Section):
     `"AWS_*"` for all with that prefix, `"*"` for all. Others are withheld, except a few such as `PATH` and `HOME`."""
 
 
+def _read_flag(value: Any) -> Any:
+    """A plain list stands for `args`."""
+    return {"args": value} if isinstance(value, list | tuple) else value
+
+
+class FlagTable(Section):
+    """What one option adds to the agent's command. `{name}` stands for a value; each option lists its names."""
+
+    args: tuple[str, ...] = ()
+    """Arguments that are appended: `["--model", "{model}"]`."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Environment variables that are set."""
+    json_env: dict[str, str] = Field(default_factory=dict)
+    """Environment variables that hold a JSON object: `{ AGENT_CONFIG = '{"skills": {json}}' }`. If the variable is set
+    already, the object is merged into the one that it has."""
+
+
+Flag = Annotated[FlagTable, BeforeValidator(_read_flag, json_schema_input_type=FlagTable | tuple[str, ...])]
+
+
 class Acp(Section):
     """Driver `acp`: an agent that speaks the Agent Client Protocol (https://agentclientprotocol.com)."""
 
@@ -81,6 +112,9 @@ class Acp(Section):
     """Offer the client methods `terminal/*`. The agent then runs commands through the gateway."""
     sessions_per_process: Literal["many", "one"] = "many"
     """How many sessions one process of the agent serves. With `one`, each thread gets a process of its own."""
+    end_commands: bool = True
+    """End the commands that a cancelled turn leaves running. `false`: the agent starts servers of its own during a
+    turn, which must go on, and which the gateway cannot tell from commands."""
     auth_method: str | None = None
     """The id of the method to authenticate with when the agent requires it: `"gemini-api-key"`. Default: none; a run
     then fails with the agent's own message."""
@@ -92,6 +126,9 @@ class Acp(Section):
     client_tools: Literal["per-turn", "per-session"] = "per-turn"
     """When the agent's model learns of the client's tools. `per-turn`: a change takes effect with the next turn.
     `per-session`: the model sees the tools with which the session was opened; after a change the gateway reopens it."""
+    client_tools_server: Literal["agui", "unique"] = "agui"
+    """The name of the MCP server by which the gateway serves the client's tools. `unique`: another name for every
+    session, for agents that keep the servers of all their sessions in one table."""
     mcp_by_arguments: bool = False
     """The agent passes the configuration of MCP servers on by the arguments of a process, which every user of the
     machine can read. A server with headers, or with a key in its URL, is then refused."""
@@ -101,6 +138,15 @@ class Acp(Section):
     """Regular expressions. An answer in which one of them is found counts as a failed turn, for agents that report the
     failure of their model as text."""
 
+    directory: Flag | None = None
+    """The option `additionalDirectories`, for an agent that takes directories only in its command:
+    `["--include-directories", "{path}"]`. Sessions with other directories then get a process of their own."""
+    minute_file: str | None = None
+    """For an agent that names the file of a session by the minute in which the session is opened, and empties the file
+    when it loads the session in that same minute: the file's pattern, `"~/.agent/*/{minute}-{id}.jsonl"`. `{minute}`:
+    in UTC, `2026-11-18T06-20`; `{id}`: the first eight characters of the session's id. While there is such a file of
+    this minute, the gateway waits for the next minute before it loads the session."""
+
 
 Platform = Literal["darwin", "linux", "win32"]
 
@@ -108,10 +154,12 @@ Platform = Literal["darwin", "linux", "win32"]
 class Install(Section):
     """One way to install the agent. The gateway shows them in this order and never runs one without being asked."""
 
-    kind: Literal["npm", "uv", "pip", "brew", "shell", "manual", "gh-extension", "curl", "winget", "scoop", "nix"]
+    kind: Literal[
+        "npm", "uv", "pip", "brew", "shell", "powershell", "manual", "gh-extension", "curl", "winget", "scoop", "nix"
+    ]
     """The installer."""
     package: str
-    """The package's name; for `shell`, `curl` and `nix` the whole command; for `manual` a sentence."""
+    """The package's name; for `shell`, `powershell`, `curl` and `nix` the whole command; for `manual` a sentence."""
     version: str | None = None
     """The version with which this file was last verified."""
     platform: Platform | Literal["all"] = "all"
@@ -141,23 +189,6 @@ class Auth(Section):
     directory of a principal."""
 
 
-def _read_flag(value: Any) -> Any:
-    """A plain list stands for `args`."""
-    return {"args": value} if isinstance(value, list | tuple) else value
-
-
-class FlagTable(Section):
-    """What one option adds to the agent's command. `{name}` stands for a value; each option lists its names."""
-
-    args: tuple[str, ...] = ()
-    """Arguments that are appended: `["--model", "{model}"]`."""
-    env: dict[str, str] = Field(default_factory=dict)
-    """Environment variables that are set."""
-
-
-Flag = Annotated[FlagTable, BeforeValidator(_read_flag, json_schema_input_type=FlagTable | tuple[str, ...])]
-
-
 class Flags(Section):
     """The options of a run as arguments of the agent's command: `model = ["--model", "{model}"]`. An option that the
     dialect sends in the agent's protocol is not listed here."""
@@ -176,14 +207,22 @@ class Flags(Section):
     """The option `additionalDirectories`. `{path}`: one directory; the flag is repeated for each."""
     mcp: Flag | None = None
     """The option `mcpServers`. `{file}`: the path of a file with `{"mcpServers": {name: {…}}}`, which only the user of
-    the gateway can read. `{json}`: this JSON itself, in an environment variable only: it has secrets in it, and every
-    user of the machine can read the arguments of a process."""
+    the gateway can read; `{directory}`: a directory with only that file, `mcp.json`. `{json}`: this JSON itself, in an
+    environment variable only: it has secrets in it, and every user of the machine can read the arguments of a
+    process."""
+    mcp_reserved: dict[Literal["any", "headers"], str] = Field(default_factory=dict)
+    """Values of an MCP server that the agent would not take literally: it would replace a variable, or run a command. A
+    regular expression for any value, and one for those of HTTP headers. A server with such a value is refused."""
     schema_: Flag | None = Field(default=None, alias="schema")
     """The option `outputSchema`. `{json}`: the JSON Schema of the answer; `{file}`: the path of a file with it."""
     max_turns: Flag | None = None
     """The option `maxTurns`. `{n}`: the number."""
     skill: Flag | None = None
-    """The option `skills`. `{name}`: one skill; the flag is repeated for each."""
+    """The option `skills`; the flag is repeated for each skill. With `{path}`: loads the directory of a skill, which
+    has its `SKILL.md`, or of several. With `{name}`: makes the agent use a skill that it has. What the flag does not
+    take is put into the prompt: the instructions of a directory, the mention of a name (`skill_mention`)."""
+    skills: Flag | None = None
+    """The option `skills`, all directories at once. `{json}`: a JSON list of their paths."""
     media: Flag | None = None
     """Attachments of the prompt. `{path}`: one image or file, which the gateway has written there; the flag is repeated
     for each."""
@@ -247,7 +286,8 @@ class Effort(Section):
     """How the options `effort` and `thinkingBudgetTokens` become parameters of the agent."""
 
     parameter: str | None = None
-    """The agent's parameter that takes an effort level: `"reasoning_effort"`."""
+    """The agent's parameter that takes an effort level: `"reasoning_effort"`. `"model"`: the effort is a part of the
+    model's name, and in `values` `{model}` stands for the name without it."""
     values: dict[Level, str | int] = Field(default_factory=dict)
     """For each level the parameter's value: `{ low = "low", max = "xhigh" }`. A level that is missing here is not
     offered."""

@@ -15,6 +15,7 @@ import click
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog, bundled, load_catalog, load_folder, with_bare
 from gateway.catalog.plugins import load_plugins
+from gateway.catalog.transports import link_transports
 from gateway.cli.exit import print_note
 from gateway.configuration import FILE_NAME, load
 from gateway.errors import ConfigError
@@ -59,7 +60,7 @@ def catalog_for(settings: Settings, *, lean: bool = False) -> Catalog:
     `lean` is faster: bundled agents come without capabilities. The user's own files are read completely, so that a
     mistake in one is reported."""
     catalog = load_folder(bundled(), lean=lean) | load_plugins() | load_catalog(settings.agents)
-    return with_bare(catalog, settings.acp)
+    return link_transports(with_bare(catalog, settings.acp))
 
 
 def find_agent(catalog: Catalog, agent_id: str) -> AgentDefinition:

@@ -17,6 +17,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.transports import list_transports
 from gateway.drivers import Driver, make_driver
 from gateway.drivers.probe import Availability, check_version_command, find
 from gateway.errors import ConfigError, GatewayError
@@ -176,7 +177,7 @@ async def _start(definition: AgentDefinition, driver: Driver) -> str:
 def start_limit(definition: AgentDefinition) -> float:
     """Seconds within which the agent, or one of its fallbacks, must have started."""
     timeout = definition.cli.start_timeout if definition.cli is not None else definition.acp.start_timeout
-    attempts = 1 + len(definition.fallback)
+    attempts = len(list_transports(definition))
     return timeout * attempts + START_MARGIN_SECONDS
 
 

@@ -55,7 +55,7 @@ DRIVERS: dict[str, Callable[[AgentDefinition, Tasks], Driver]] = {
 
 def make_driver(definition: AgentDefinition, tasks: Tasks) -> Driver:
     """The agent's driver. Raises `ConfigError` where the definition cannot be used on this machine."""
-    if definition.fallback:
+    if definition.fallback or definition.other_transports:
         from gateway.drivers.fallback import FallbackDriver
 
         return FallbackDriver(definition, tasks, DRIVERS)

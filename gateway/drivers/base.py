@@ -41,6 +41,10 @@ class Opening:
     """Ids of the messages and tool calls that the resumed session has seen."""
     options: Options = field(default_factory=Options)
     """The options of the run that the session is opened for."""
+    thinking: Mapping[str, Any] | None = None
+    """The agent's own thinking parameters of that run; None: they were not translated."""
+    config: Mapping[str, str | bool] = field(default_factory=dict)
+    """The session's own options as they were set before it was closed, by id."""
     tools: tuple[Mapping[str, Any], ...] = ()
     """The client tools that the run offers, as AG-UI writes them."""
     is_exclusive: bool = False
@@ -49,6 +53,16 @@ class Opening:
     """Paths of the gateway's own, which the session must neither read nor write."""
     confinement: Confinement = UNTRUSTED
     """How the session's process is confined."""
+
+    @property
+    def home(self) -> Path | None:
+        """The home directory that the agent has; None: the gateway's own."""
+        return None if self.confinement.home is None else self.confinement.home.directory
+
+    @property
+    def names_session(self) -> bool:
+        """The client itself has named the session: if the agent does not have it, a new one would be wrong."""
+        return self.session_id is not None and self.session_id == self.options.session_id
 
 
 class LiveTurn(Protocol):
@@ -144,6 +158,10 @@ class Driver(Protocol):
     is_local: bool
     """The agent works in directories of this machine, so they are checked against the workspace. False: directories
     belong to the remote side, which checks them."""
+
+    @property
+    def transport_index(self) -> int:
+        """Which of the agent's transports is in use now (`catalog.transports.list_transports`)."""
 
     @property
     def remote_proxy(self) -> RemoteProxy | None:

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gateway.errors import NotJson
+from gateway.jsonio import dumps, loads
 
 GATEWAY_PREFIX = "AGUI_GATEWAY_"
 """The gateway's settings, tokens among them."""
@@ -41,6 +45,22 @@ def select_variables(patterns: Sequence[str], environ: Mapping[str, str]) -> dic
     names = {pattern for pattern in patterns if not pattern.endswith("*")}
     prefixes = tuple(pattern[:-1] for pattern in patterns if pattern.endswith("*"))
     return {name: value for name, value in environ.items() if name in names or name.startswith(prefixes)}
+
+
+def merge_json(current: str | None, addition: str) -> str:
+    """A variable's JSON object with another merged into it: objects key by key, lists joined. What is not JSON, or no
+    object, is replaced."""
+    try:
+        value = None if current is None else loads(current)
+    except NotJson:
+        value = None
+    return dumps(_merge(value, loads(addition))).decode() if isinstance(value, dict) else addition
+
+
+def _merge(value: Any, addition: Any) -> Any:
+    if isinstance(value, dict) and isinstance(addition, dict):
+        return {**value, **{key: _merge(value.get(key), item) for key, item in addition.items()}}
+    return [*value, *addition] if isinstance(value, list) and isinstance(addition, list) else addition
 
 
 def looks_secret(name: str) -> bool:

@@ -1,29 +1,35 @@
-"""An agent with several transports (`[[fallback]]`): the first that works is used, and the snapshot names it.
+"""An agent with several transports (`[[fallback]]`, `transport_of`): the first that works is used.
 
-A transport that does not work (its program does not start, does not understand its flags, never becomes ready) is
-skipped for some minutes. An agent that requires a sign-in works: it is not skipped.
+In: the transports of an agent, the best first. Out: one driver. A transport whose program is missing is passed over,
+and used as soon as the program is there. One that does not work (its program does not start, does not understand its
+flags, never becomes ready) is skipped for some minutes; the snapshot says which one is used instead, and why. An agent
+that requires a sign-in works: it is not skipped. A run whose options the next transport does not take is refused.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from gateway.background import Tasks
+from gateway.capability_paths import OPTIONS
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.fallback import Fallback
-from gateway.catalog.trust import Trust
+from gateway.catalog.options import may_take, set_options
+from gateway.catalog.transports import Transport, list_transports
 from gateway.drivers.base import Driver, Opening, Session
 from gateway.drivers.homes import Home
-from gateway.drivers.probe import BEST_FIRST, Availability
-from gateway.errors import AgentFault
+from gateway.drivers.probe import BEST_FIRST, Availability, find
+from gateway.errors import AgentFault, NotCapable
 
 log = logging.getLogger(__name__)
 
-START_FAILURES = frozenset(("AGENT_DIED", "AGENT_STALLED", "AGENT_PROTOCOL_ERROR", "AGENT_NOT_FOUND"))
+START_FAILURES = frozenset(("AGENT_DIED", "AGENT_STALLED", "AGENT_PROTOCOL_ERROR"))
 """Error codes of an agent that could not be started; with any other the agent itself has answered."""
+NOT_FOUND = "AGENT_NOT_FOUND"
 
 SKIP_SECONDS = 300.0
 """After this a skipped transport is tried again: a slow start on a busy machine must not rule it out for good."""
@@ -31,27 +37,33 @@ SKIP_SECONDS = 300.0
 DriverFactory = Callable[[AgentDefinition, Tasks], Driver]
 
 
-def apply_fallback(definition: AgentDefinition, fallback: Fallback) -> AgentDefinition:
-    """The agent as it is through this transport alone."""
-    changes = {
-        "driver": fallback.driver,
-        "command": fallback.command,
-        "acp": fallback.acp,
-        "cli": fallback.cli,
-        "fallback": (),
-        "options": definition.options if fallback.options is None else fallback.options,
-        "trust": _merge_trust(definition, fallback),
-        "capabilities": _merge(definition.capabilities, fallback.capabilities),
-    }
-    return definition.model_copy(update=changes)
+@dataclass(slots=True)
+class Way:
+    """One transport with its driver."""
 
+    transport: Transport
+    driver: Driver
+    is_installed: bool = False
+    """Its program was found; only then it is not searched for again."""
+    failed_at: float | None = None
+    failure: str = ""
+    """What was wrong when it was last tried."""
 
-def _merge_trust(definition: AgentDefinition, fallback: Fallback) -> Trust:
-    if fallback.trust is None:
-        return definition.trust
-    return definition.trust.model_copy(
-        update={"untrusted": fallback.trust.untrusted, "trusted": fallback.trust.trusted}
-    )
+    @property
+    def is_skipped(self) -> bool:
+        return self.failed_at is not None and time.monotonic() - self.failed_at < SKIP_SECONDS
+
+    def find_program(self) -> bool:
+        if not self.is_installed:
+            self.is_installed = find(self.transport.definition, os.environ) is not None
+        return self.is_installed
+
+    def to_json(self, in_use: bool) -> dict[str, Any]:
+        definition = self.transport.definition
+        state = "failed" if self.is_skipped else "missing" if not self.is_installed else "ready"
+        state = "in-use" if in_use and state == "ready" else state
+        described = {"name": self.transport.name, "driver": definition.driver, "state": state}
+        return {**described, "reason": self.failure} if self.is_skipped else described
 
 
 class FallbackDriver:
@@ -59,74 +71,119 @@ class FallbackDriver:
     remote_proxy = None
 
     def __init__(self, definition: AgentDefinition, tasks: Tasks, factories: Mapping[str, DriverFactory]) -> None:
-        first = definition.model_copy(update={"fallback": ()})
-        self._names = [definition.cli.dialect if definition.cli else definition.driver]
-        self._names += [fallback.name for fallback in definition.fallback]
-        self._layers: list[Mapping[str, Any]] = [{}, *(fallback.capabilities for fallback in definition.fallback)]
-        definitions = [first, *(apply_fallback(definition, fallback) for fallback in definition.fallback)]
-        self._drivers = [factories[each.driver](each, tasks) for each in definitions]
-        self._failed_at: dict[int, float] = {}
-        """Index of a skipped driver → when it failed."""
-        self.question_window = max(driver.question_window for driver in self._drivers)
+        self._ways = [
+            Way(transport, factories[transport.definition.driver](transport.definition, tasks))
+            for transport in list_transports(definition)
+        ]
+        self.question_window = max(way.driver.question_window for way in self._ways)
 
     @property
-    def _index(self) -> int:
-        """The first driver that is not skipped; the last, if all are."""
-        limit = time.monotonic() - SKIP_SECONDS
-        usable = (index for index in range(len(self._drivers)) if self._failed_at.get(index, limit) <= limit)
-        return next(usable, len(self._drivers) - 1)
+    def transport_index(self) -> int:
+        """The first transport that is installed and not skipped. Where none is installed, the first of all: nothing
+        is stated of the others."""
+        usable = [index for index, way in enumerate(self._ways) if not way.is_skipped]
+        installed = (index for index in usable if self._ways[index].find_program())
+        return next(installed, usable[0] if usable else len(self._ways) - 1)
 
     @property
     def _current(self) -> Driver:
-        return self._drivers[self._index]
+        return self._ways[self.transport_index].driver
 
     async def handshake_layer(self) -> Mapping[str, Any]:
-        """The capabilities that the transport's section states, then the agent's own, then the transport's name."""
-        tree = _merge(self._layers[self._index], await self._current.handshake_layer())
-        return _merge(tree, {"custom": {"gateway": {"transport": self._names[self._index]}}})
+        """The agent's own statement, and which transport it is reached by."""
+        index = self.transport_index
+        tree = dict(await self._ways[index].driver.handshake_layer())
+        transports = [way.to_json(number == index) for number, way in enumerate(self._ways)]
+        custom = dict(tree.get("custom") or {})
+        stated = {"transport": self._ways[index].transport.name, "transports": transports}
+        return {**tree, "custom": {**custom, "gateway": {**(custom.get("gateway") or {}), **stated}}}
 
     @property
     def is_probed(self) -> bool:
         return self._current.is_probed
 
     async def probe(self) -> None:
-        await self._use_first_working(lambda driver: driver.probe())
+        await self._use_first_working(lambda way: way.driver.probe())
 
     async def availability(self, home: Home | None = None) -> Availability:
         """Of the transport that is nearest to being ready; among equals, the first."""
-        results = [await driver.availability(home) for driver in self._drivers[self._index :]]
-        return min(results, key=lambda each: BEST_FIRST.index(each.status))
+        results = []
+        for way in self._ways:
+            found = await way.driver.availability(home)
+            way.is_installed = found.status != "not-installed"
+            if not way.is_skipped:
+                results.append(found)
+        return min(results or [found], key=lambda each: BEST_FIRST.index(each.status))
 
     async def models(self) -> list[Mapping[str, Any]] | None:
         return await self._current.models()
 
     async def open(self, opening: Opening) -> Session:
-        session: Session = await self._use_first_working(lambda driver: driver.open(opening))
+        checked = self.transport_index
+
+        async def open_by(way: Way) -> Session:
+            if way is not self._ways[checked]:
+                _check_options(opening, way.transport, self._ways[checked])
+            return await way.driver.open(opening)
+
+        def is_usable(way: Way) -> bool:
+            """What was decided about an untrusted folder holds for agents that start there in the same way."""
+            trust = way.transport.definition.trust.untrusted_start
+            return (
+                opening.confinement.is_trusted
+                or trust == self._ways[checked].transport.definition.trust.untrusted_start
+            )
+
+        session: Session = await self._use_first_working(open_by, is_usable)
         return session
 
-    async def _use_first_working(self, use: Callable[[Driver], Any]) -> Any:
-        for index in range(self._index, len(self._drivers)):
+    async def _use_first_working(
+        self, use: Callable[[Way], Any], is_usable: Callable[[Way], bool] = lambda way: True
+    ) -> Any:
+        usable = [way for way in self._ways if not way.is_skipped and is_usable(way)]
+        ways = [way for way in usable if way.find_program()] or usable[:1] or [self._ways[self.transport_index]]
+        fault: AgentFault | None = None
+        for way in ways:
             try:
-                result = await use(self._drivers[index])
+                result = await use(way)
             except AgentFault as exc:
-                if exc.code not in START_FAILURES or index + 1 >= len(self._drivers):
+                if exc.code not in START_FAILURES and exc.code != NOT_FOUND:
                     raise
-                log.warning("%s does not work (%s): trying %s", self._names[index], exc.detail, self._names[index + 1])
-                self._failed_at[index] = time.monotonic()
+                if exc.code == NOT_FOUND:
+                    way.is_installed = False
+                else:
+                    log.warning("%s does not work: %s", way.transport.name, exc.detail)
+                    way.failed_at, way.failure = time.monotonic(), exc.detail
+                fault = _worse(fault, exc)
             else:
-                self._failed_at.pop(index, None)
+                way.failed_at = None
                 return result
-        raise AssertionError("the last driver returns or raises")
+        raise fault or AssertionError("at least one transport was tried")
 
     async def aclose(self) -> None:
-        for driver in self._drivers:
-            await driver.aclose()
+        for way in self._ways:
+            await way.driver.aclose()
 
 
-def _merge(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
-    """Key by key; where both have a value that is no object, the upper one's."""
-    tree = dict(lower)
-    for key, value in upper.items():
-        current = tree.get(key)
-        tree[key] = _merge(current, value) if isinstance(current, Mapping) and isinstance(value, Mapping) else value
-    return tree
+def _check_options(opening: Opening, transport: Transport, checked: Way) -> None:
+    """The run was checked against another transport, which then did not start. Raises `NotCapable`."""
+    definition = transport.definition
+    for option in set_options(opening.options):
+        if not may_take(definition, option):
+            raise NotCapable(
+                f"Agent '{definition.id}' is reached by {transport.name!r} now, which does not take the option "
+                f"{option!r}: {checked.transport.name!r} does not work ({checked.failure or 'it is not installed'}). "
+                f"Leave the option out, or mend {checked.transport.name!r}.",
+                agent=definition.id,
+                capability=f"{OPTIONS}.{option}",
+                source=f"profile ({definition.source.name})",
+                transport=transport.name,
+            )
+
+
+def _worse(first: AgentFault | None, second: AgentFault) -> AgentFault:
+    """The failure that tells the user more: of a program that ran rather than of one that is missing, otherwise the
+    earlier one, which is of the better transport."""
+    if first is None or (first.code == NOT_FOUND and second.code != NOT_FOUND):
+        return second
+    return first

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import uuid4
 
-from gateway.errors import BadInput
+from gateway.errors import BadInput, NotCapable
 from gateway.events import Event, UserMessageAccepted, Warning
 from gateway.turn import NO_RESULT, Turn, answered_call_of
 from gateway.wire.acp.prompt import new_messages, prompt_blocks
@@ -87,6 +87,10 @@ class PromptBuilder:
         blocks, dropped = prompt_blocks(turn, accepted, new_messages=messages, retell=is_lost or self._forgets)
         if not messages:
             raise BadInput("there is nothing new for the agent: it knows all of these messages", pointer="/messages")
+        if dropped and (turn.options.strict or not blocks):
+            # With nothing left, the agent would answer an empty prompt.
+            first = dropped[0]
+            raise NotCapable(first.message, capability="multimodal.input", pointer=first.detail.get("pointer"))
         self._known.update(message["id"] for message in turn.messages)
         return blocks, [*warnings, *dropped]
 

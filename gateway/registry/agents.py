@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -24,6 +25,7 @@ from gateway.capability_paths import flatten
 from gateway.catalog.capability_table import capability_tree
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.models.registry import ModelRegistry
+from gateway.catalog.transports import Transport, list_transports
 from gateway.drivers import Driver, make_driver
 from gateway.drivers.homes import Home
 from gateway.drivers.probe import Availability, find
@@ -72,12 +74,16 @@ class Agent:
     """The agent's file is newer than this definition, and invalid."""
     unreachable_reason: str | None = None
     """Why the gateway that has this agent cannot be reached."""
-    models: ModelRegistry = field(init=False, repr=False, compare=False)
+    _transports: tuple[Transport, ...] = field(default=(), init=False, repr=False, compare=False)
+    _registries: dict[Path, ModelRegistry] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By the file of a transport: what an agent lists through one protocol may not hold for another."""
     _probes_begun: int = field(default=0, init=False, repr=False, compare=False)
     _newest_probe: int = field(default=0, init=False, repr=False, compare=False)
     """Number of the probe that `availability` is from."""
     _has_program: bool = field(default=False, init=False, repr=False, compare=False)
     """The program of its command was found, by a run or by the newest probe."""
+    _has_worked: bool = field(default=False, init=False, repr=False, compare=False)
+    """The last run that could tell went well."""
     _handshake: Handshake | None = field(default=None, init=False, repr=False, compare=False)
     _last_complaint: str | None = field(default=None, init=False, repr=False, compare=False)
     _users: int = field(default=0, init=False, repr=False, compare=False)
@@ -85,7 +91,21 @@ class Agent:
     _user_left: anyio.Event | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self.models = ModelRegistry(self.definition)
+        self._transports = list_transports(self.definition)
+
+    @property
+    def definition_in_use(self) -> AgentDefinition:
+        """The agent as it is through the transport in use."""
+        return self._transports[0 if self.driver is None else self.driver.transport_index].definition
+
+    @property
+    def models(self) -> ModelRegistry:
+        """The models of the transport in use."""
+        definition = self.definition_in_use
+        registry = self._registries.get(definition.source)
+        if registry is None:
+            registry = self._registries[definition.source] = ModelRegistry(definition)
+        return registry
 
     @property
     def usable_driver(self) -> Driver:
@@ -103,6 +123,7 @@ class Agent:
         if self.definition.model_copy(update=described) != definition:
             return False
         self.definition = definition
+        self._transports = list_transports(definition)
         return True
 
     def set_failure(self, failure: Failure | None) -> bool:
@@ -135,10 +156,26 @@ class Agent:
         elif self.driver is not None:
             found = await self.driver.availability()
         if self.availability is None or number > self._newest_probe:
-            self.availability = found
+            self.availability = self._correct(found)
             self._newest_probe = number
             self._has_program = found.status != "not-installed"
         return self.availability
+
+    def report_success(self) -> None:
+        """A run of the agent went well, so whatever it needs to sign in, it has."""
+        self._has_worked = True
+        if self.availability is not None:
+            self.availability = self._correct(self.availability)
+
+    def report_sign_in_needed(self) -> None:
+        self._has_worked = False
+
+    def _correct(self, found: Availability) -> Availability:
+        """The signs of a sign-in that the probe knows are not all that there are: an agent may use a provider of the
+        user's own."""
+        if not self._has_worked or found.status != "needs-auth":
+            return found
+        return replace(found, status="ready", reason=None, hint=None, signed_in=None)
 
     async def probe_home(self, home: Home) -> Availability:
         """Whether the agent can run now for the principal that has this home."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog
+from gateway.catalog.transports import link_transports
 from gateway.registry.agents import Agents, Failure
 from gateway.registry.mounts import Mounts, is_mount
 
@@ -60,6 +61,8 @@ class Overlays:
         wanted: dict[str, tuple[AgentDefinition, Failure | None]] = {}
         for overlay in (*self._files, self._registered):
             wanted |= {name: (each, overlay.failures.get(name)) for name, each in overlay.catalog.items()}
+        linked = link_transports({name: definition for name, (definition, _) in wanted.items()})
+        wanted = {name: (linked[name], failure) for name, (_, failure) in wanted.items()}
         self._mounts.set_definitions([definition for definition, _ in wanted.values() if is_mount(definition)])
         shown_ids: set[str] = set()
         for definition, failure in list(wanted.values()):

@@ -2,14 +2,16 @@
 
 In: a definition, parsed from JSON or TOML, and the principal that sends it. Out: an agent, from now on and after a
 restart. A definition starts programs with the gateway's rights: who may send one is decided by `web`. An entry point,
-which would run inside the gateway itself, is refused from every principal.
+which would run inside the gateway itself, is refused from every principal, and so is a secret in the headers or the URL
+of a remote agent: the store would have it in clear.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,8 @@ log = logging.getLogger(__name__)
 
 IN_PROCESS_KEYS = ("entry", "capabilities_entry")
 """Keys that name code which would run in the gateway's own process."""
+_SECRET_HEADER = re.compile(r"auth|cookie|key|token|secret|passw|credential", re.IGNORECASE)
+_VARIABLE = re.compile(r"\{\w+\}")
 IN_PROCESS_SOURCES = "comes from a file (--agents) or an installed package only"
 
 
@@ -41,6 +45,8 @@ class Registrations:
     async def put(self, agent_id: str, table: Mapping[str, Any], principal: str) -> bool:
         """True: no agent had this id. Raises `BadInput` with everything that is wrong."""
         definition = _check_definition(agent_id, table, self._settings)
+        if problems := _find_secrets(definition):
+            raise _refuse(problems)
         serialized = _serialize({**table, "id": agent_id})
         is_new = agent_id not in self._overlays.registered and self._overlays.find_unregistered(agent_id) is None
         detail = {
@@ -82,9 +88,12 @@ async def load_registered(store: Store, settings: Settings) -> Catalog:
     catalog: Catalog = {}
     for record in await store.agents():
         try:
-            catalog[record.id] = _check_definition(record.id, orjson.loads(record.definition), settings)
+            definition = catalog[record.id] = _check_definition(record.id, orjson.loads(record.definition), settings)
         except BadInput as exc:
             log.warning("agent %s, registered by %s, is left out: %s", record.id, record.by, exc.detail)
+            continue
+        for problem in _find_secrets(definition):  # of an older version, which stored it
+            log.warning("agent %s, registered by %s: %s", record.id, record.by, problem.text)
     return catalog
 
 
@@ -100,8 +109,29 @@ def _check_definition(agent_id: str, table: Mapping[str, Any], settings: Setting
         definition = define({**table, "id": agent_id}, Path(REGISTERED), private=settings.allow_private_addresses)
     except InvalidDefinition as exc:
         problems += exc.problems
-    if not problems:
-        return definition
+    if problems:
+        raise _refuse(problems)
+    return definition
+
+
+def _find_secrets(definition: AgentDefinition) -> list[Problem]:
+    """What must not be in the store in clear. The texts do not show it."""
+    remote = definition.remote
+    if remote is None:
+        return []
+    remedy = "a registered definition is stored as it is: set the secret in the gateway's environment"
+    problems = [
+        Problem(("remote", "headers", name), f"{remedy}, and write {{NAME}} for it")
+        for name, value in remote.headers.items()
+        if _SECRET_HEADER.search(name) and not _VARIABLE.search(value)
+    ]
+    if "@" in remote.url.partition("://")[2].partition("/")[0]:
+        text = f"{remedy}, and send it with the header authorization instead of the URL"
+        problems.append(Problem(("remote", "url"), text))
+    return problems
+
+
+def _refuse(problems: Sequence[Problem]) -> BadInput:
     errors = [{"pointer": problem.pointer, "message": problem.message} for problem in problems]
     detail = f"the definition is wrong: {'; '.join(problem.text for problem in problems)}"
-    raise BadInput(detail, code="INVALID_DEFINITION", pointer=problems[0].pointer, errors=errors)
+    return BadInput(detail, code="INVALID_DEFINITION", pointer=problems[0].pointer, errors=errors)

@@ -20,6 +20,8 @@ from gateway.store.base import Store
 from gateway.turn import Answer
 
 APPROVAL_REASONS = ("tool_call", "confirmation")
+DECISIONS: dict[Action, str] = {"interrupt.approve": "approved", "interrupt.deny": "denied"}
+"""Entry of the audit log → the decision, as a thread states it."""
 
 
 async def record_answers(
@@ -52,6 +54,17 @@ def classify(entry: InterruptEntry, answer: Answer) -> Action:
     is_allowed = payload.get("approved") is True or kind.startswith("allow")
     is_rejected = payload.get("approved") is False or kind.startswith("reject")
     return "interrupt.approve" if answer.status == "resolved" and is_allowed and not is_rejected else "interrupt.deny"
+
+
+def list_decisions(interrupts: Interrupts) -> list[dict[str, str]]:
+    """How the user decided about tool calls, oldest first: `toolCallId`, and `approved` or `denied`."""
+    decisions = []
+    for entry in interrupts.answered():
+        call_id, given = entry.interrupt.get("toolCallId"), entry.answer or {}
+        action = classify(entry, Answer(entry.id, given.get("status", "cancelled"), given.get("payload")))
+        if isinstance(call_id, str) and action in DECISIONS:
+            decisions.append({"toolCallId": call_id, "decision": DECISIONS[action]})
+    return decisions
 
 
 def _describe(entry: InterruptEntry, answer: Answer, call: Mapping[str, Any]) -> dict[str, Any]:

@@ -94,12 +94,12 @@ def _nano_usd(entry: Mapping[str, Any], models: ModelRegistry, model: Model | No
         return 0
     input_tokens = entry.get("inputTokens") or 0
     output_tokens = entry.get("outputTokens") or 0
-    tokens = Tokens(
-        input_tokens,
-        min(entry.get("cachedInputTokens") or 0, input_tokens),
-        output_tokens,
-        min(entry.get("reasoningTokens") or 0, output_tokens),
-    )
+    cached = min(entry.get("cachedInputTokens") or 0, input_tokens)
+    # Tokens whose writing to a cache has no known price are plain input.
+    is_known = model.price.cache_write is not None
+    written = min(entry.get("cacheWriteInputTokens") or 0, input_tokens - cached) if is_known else 0
+    thinking = min(entry.get("reasoningTokens") or 0, output_tokens)
+    tokens = Tokens(input_tokens, cached, output_tokens, thinking, written)
     return int(calculate_cost(model.price, tokens).usd * NANO)
 
 

@@ -42,7 +42,7 @@ from gateway.runs.thread_sessions import ThreadSessions
 from gateway.runs.thread_state import ThreadStates
 from gateway.runs.worktrees import ThreadWorktrees
 from gateway.settings import Settings
-from gateway.store.base import RunRecord, Store
+from gateway.store.base import RunRecord, Store, ThreadRecord
 from gateway.turn import Turn, title_of
 
 
@@ -70,7 +70,15 @@ class Engine:
         outcomes = LastOutcomes()
         parked = ParkedTurns()
         self.activities = ThreadActivities(self._admission, parked, outcomes, pool)
-        self._states = ThreadStates(settings, store, tasks, parked, pool, self.activities)
+        self._states = ThreadStates(
+            settings,
+            store,
+            tasks,
+            parked,
+            pool,
+            self.activities,
+            lambda thread: self._admission.claim_on(thread) is not None,
+        )
         isolation = isolation or Isolation(settings)
         self.sessions = ThreadSessions(
             settings,
@@ -104,6 +112,9 @@ class Engine:
     def is_draining(self) -> bool:
         return self._admission.is_closed
 
+    def _has_run(self, thread: ThreadKey) -> bool:
+        return self._admission.claim_on(thread) is not None
+
     # -- starting
 
     async def start(
@@ -129,6 +140,8 @@ class Engine:
             if precondition is not None:
                 await self._check_latest_run(thread, precondition.latest_run)
             interrupts = await self._states.load(thread)
+            if self._states.parked_run(thread) is None:
+                interrupts.lose_turns()
             interrupts.set_title(title_of(turn.messages))
             if precondition is not None:
                 check_precondition(precondition, self._states.parked_run(thread), interrupts, time.time())
@@ -237,6 +250,12 @@ class Engine:
         interrupts = await self._states.load(thread)
         live_run = self._admission.claim_on(thread)
         return find_blocker(live_run, self._states.parked_run(thread), interrupts, time.time())
+
+    def read_interrupts(self, record: ThreadRecord) -> Interrupts:
+        """The interrupts of a stored thread, as they are now."""
+        interrupts = self._states.read(record)
+        interrupts.expire(time.time())
+        return interrupts
 
     async def open_interrupts(self, thread: ThreadKey) -> list[dict[str, Any]]:
         interrupts = await self._states.load(thread)

@@ -12,7 +12,9 @@ from typing import Any
 
 from gateway.capabilities.agent_facts import AgentFacts, agent_layers, gateway_layer, probe_layer
 from gateway.capabilities.layers import LayerStatement
+from gateway.capabilities.session_modes import name_modes
 from gateway.catalog.definition import AgentDefinition
+from gateway.drivers.driver_facts import driver_facts, driver_modes
 from gateway.drivers.probe import Availability
 from gateway.events import Layer
 from gateway.identity import ThreadKey
@@ -57,26 +59,36 @@ class FactsCache:
 
     def read_trust(self, agent: Agent, thread: ThreadKey) -> Layer:
         """What is decided about the thread's folder."""
-        return {} if self._trust is None else self._trust.read_thread(agent.definition, thread)
+        return {} if self._trust is None else self._trust.read_thread(agent.definition_in_use, thread)
 
     async def read(self, agent: Agent) -> AgentFacts:
         handshake = await agent.read_handshake()
         known = self._cached.get(agent.definition.id)
         if known is not None and known.is_current(agent, handshake):
             return known.facts
+        definition = agent.definition_in_use
         availability = agent.availability
         probe = [] if availability is None else probe_layer(availability.status, availability.version)
-        trust = None if self._trust is None else self._trust.read_agent(agent.definition)
-        layers = agent_layers(agent.definition, self._gateway_layer, probe, handshake.layer, trust)
-        if sandbox := self._sandbox_facts(agent.definition):
+        trust = None if self._trust is None else self._trust.read_agent(definition)
+        layers = agent_layers(definition, self._gateway_layer, probe, handshake.layer, trust)
+        layers += driver_layers(definition)
+        if sandbox := self._sandbox_facts(definition):
             layers.append(LayerStatement("gateway", "how it runs this agent", sandbox))
         previous = () if known is None else known.facts.layers
         dated = tuple(layer.keep_date(previous) for layer in layers)
-        facts = AgentFacts(agent.definition, agent.models, handshake.layer, dated)
+        facts = AgentFacts(definition, agent.models, handshake.layer, dated)
         self._cached[agent.definition.id] = CachedFacts(
             facts, agent, agent.definition, availability, handshake, _models_version(agent)
         )
         return facts
+
+
+def driver_layers(definition: AgentDefinition) -> list[LayerStatement]:
+    """What is known from the way the agent is run."""
+    modes = LayerStatement("profile", "the modes that the driver can set", driver_modes(definition))
+    named = name_modes(definition, modes.values, "profile")
+    facts = LayerStatement("gateway", f"the {definition.driver} driver", driver_facts(definition))
+    return [layer for layer in (modes, named, facts) if layer is not None and layer.values]
 
 
 def _models_version(agent: Agent) -> tuple[str, str | None]:

@@ -19,6 +19,7 @@ from jsonschema.exceptions import ValidationError
 
 from gateway.events import ClientToolCall, Interrupt
 from gateway.jsonio import dumps, loads
+from gateway.runs.thread_settings import ThreadSettings
 from gateway.turn import Answer
 
 log = logging.getLogger(__name__)
@@ -30,6 +31,9 @@ SCHEMA_REGISTRY = validators.SPECIFICATIONS  # type: ignore[attr-defined] # the 
 
 MAX_WAIT_SECONDS = 10 * 365 * 86400.0
 """No interrupt stays open longer, whatever the settings say: its expiry must be a valid date."""
+
+CAUSES: dict[State, str] = {"expired": "not-answered-in-time", "lost": "gateway-restarted"}
+"""State of an interrupt without an answer → why it can be answered no more."""
 
 MAX_CLOSED_ENTRIES = 200
 """Closed interrupts remembered per thread, so that a late retry of the client is still understood."""
@@ -73,18 +77,25 @@ class ResumeResult:
 
 class Interrupts:
     def __init__(
-        self, entries: Iterable[InterruptEntry] = (), session: str | None = None, title: str | None = None
+        self,
+        entries: Iterable[InterruptEntry] = (),
+        session: str | None = None,
+        title: str | None = None,
+        settings: ThreadSettings | None = None,
     ) -> None:
         self.session = session
         """The agent's own id of the thread's session, to resume it by."""
         self.title = title
         """The beginning of the conversation: a list of threads shows it without reading the logs."""
+        self.settings = settings or ThreadSettings()
+        """What is set on the thread."""
         self._entries = {entry.id: entry for entry in entries}
 
     @classmethod
     def loads(cls, data: bytes, session: str | None = None) -> Interrupts:
         stored = loads(data)
-        return cls((InterruptEntry(**entry) for entry in stored["entries"]), session, stored.get("title"))
+        entries = (InterruptEntry(**entry) for entry in stored["entries"])
+        return cls(entries, session, stored.get("title"), ThreadSettings.from_json(stored.get("settings", {})))
 
     def dumps(self) -> bytes:
         closed = [entry for entry in self._entries.values() if entry.state != "open"][-MAX_CLOSED_ENTRIES:]
@@ -94,12 +105,23 @@ class Interrupts:
             for entry in self._entries.values()
             if entry.id in kept_ids
         ]
-        return dumps({"entries": entries} if self.title is None else {"entries": entries, "title": self.title})
+        stored: dict[str, Any] = {"entries": entries}
+        if self.title is not None:
+            stored["title"] = self.title
+        if settings := self.settings.to_json():
+            stored["settings"] = settings
+        return dumps(stored)
 
     def set_session(self, session_id: str | None) -> bool:
         """True: the thread's session has another id now."""
         is_new = self.session != session_id
         self.session = session_id
+        return is_new
+
+    def set_settings(self, settings: ThreadSettings) -> bool:
+        """True: something else is set or known now."""
+        is_new = self.settings != settings
+        self.settings = settings
         return is_new
 
     def set_title(self, title: str | None) -> None:
@@ -113,6 +135,14 @@ class Interrupts:
         """The interrupt as the client received it; None: there is none."""
         entry = self._entries.get(interrupt_id)
         return None if entry is None or not entry.interrupt else entry
+
+    def unanswered(self, run_id: str) -> list[dict[str, Any]]:
+        """What a run asked and no user answered: AG-UI's objects, each with the cause of its end."""
+        entries = [entry for entry in self._entries.values() if entry.run_id == run_id and entry.interrupt]
+        return [{**entry.interrupt, "cause": CAUSES[entry.state]} for entry in entries if entry.state in CAUSES]
+
+    def answered(self) -> list[InterruptEntry]:
+        return [entry for entry in self._entries.values() if entry.state == "answered" and entry.interrupt]
 
     def next_expiry(self) -> float | None:
         return min((entry.expires for entry in self.open() if entry.expires is not None), default=None)
@@ -149,10 +179,10 @@ class Interrupts:
     def apply_resume(self, answers: Sequence[Answer], now: float, *, has_parked_turn: bool) -> ResumeResult:
         """Checks a resume against the interrupts and records the outcome."""
         self.expire(now)
+        if not has_parked_turn:
+            self.lose_turns()  # first, so that everything wrong with a resume is reported at once, and only once
         if not answers:
             return self._without_resume()
-        if not has_parked_turn:
-            self._lose_turns()  # first, so that everything wrong with a resume is reported at once, and only once
         if error := self._find_error(answers):
             return ResumeResult(error=error)
         open_ids = {entry.id for entry in self.open()}
@@ -167,7 +197,8 @@ class Interrupts:
         self._record_answers(usable.values())
         return ResumeResult(answers=usable, continues_turn=any(self._entries[name].parked for name in usable))
 
-    def _lose_turns(self) -> None:
+    def lose_turns(self) -> None:
+        """The turns that asked are gone: what they asked can be answered no more. The thread goes on without it."""
         for entry in self.open():
             if entry.parked:
                 entry.state = "lost"
@@ -227,7 +258,10 @@ def _answer_error(entry: InterruptEntry, answer: Answer) -> tuple[str, str] | No
         case "expired":
             return "INTERRUPT_EXPIRED", f"{entry.id!r} expired at {entry.interrupt.get('expiresAt')}"
         case "lost":
-            return "TURN_LOST", f"the turn that asked {entry.id!r} is over (the gateway was restarted); ask again"
+            return "TURN_LOST", (
+                f"the turn that asked {entry.id!r} ended with the gateway, which was restarted: send a message to go "
+                "on, and the agent asks again if it still has to"
+            )
         case _:
             return "INTERRUPT_UNKNOWN", f"there is no interrupt {entry.id!r} on this thread"
 

@@ -1,7 +1,7 @@
 """Decides how the process of a thread's session is confined.
 
-In: the agent's definition, the thread, the folder that the session works in, the options of its run. Out: a
-`Confinement`. Every session of every thread gets its confinement here.
+In: the agent's definition, the thread, the folder that the session works in, whether tool calls are approved without a
+question. Out: a `Confinement`. Every session of every thread gets its confinement here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from gateway.identity import ThreadKey
 from gateway.runs.sandbox_choice import SandboxChoice, Situation
 from gateway.runs.trust import WorkspaceTrust, needs_trust
 from gateway.settings import Settings
-from gateway.turn import Options
 
 
 class Isolation:
@@ -32,9 +31,10 @@ class Isolation:
         self,
         definition: AgentDefinition,
         thread: ThreadKey,
-        options: Options,
         folders: Sequence[Path],
         originals: Sequence[Path],
+        *,
+        is_unattended: bool,
     ) -> Confinement:
         """`folders`: where the session works, its working directory first. `originals`: the same folders in the
         workspace, where a folder is a worktree: it is trusted as its repository's own folder is. Raises `Refused` when
@@ -42,7 +42,7 @@ class Isolation:
         if not needs_trust(definition):
             return UNTRUSTED  # it starts no process of its own
         is_trusted = self.trust.decide(thread, originals).is_trusted
-        situation = Situation(is_trusted, is_unattended=_is_unattended(definition, options))
+        situation = Situation(is_trusted, is_unattended)
         sandbox = self._sandboxes.choose(definition, thread.principal, folders, situation)
         return Confinement(is_trusted, sandbox, self._homes.find(definition, thread.principal))
 
@@ -53,8 +53,3 @@ class Isolation:
     def close(self) -> None:
         """When no session is left."""
         self._sandboxes.close()
-
-
-def _is_unattended(definition: AgentDefinition, options: Options) -> bool:
-    """Tool calls are approved without a question: by the run's own option, or in the mode that it asks for."""
-    return options.approvals == "auto" or options.mode in definition.auto_approve_modes

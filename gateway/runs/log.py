@@ -24,8 +24,12 @@ from gateway.store.base import Piece, RunRecord, Status, Store
 
 READ_BYTES = 1024 * 1024
 """How much one read of the store brings for a reader that is behind."""
-MAX_OBJECT_CHUNKS = 16
-"""How many of the newest chunks keep their events as objects: these weigh several times their JSON."""
+PACKED_CHUNKS = 16
+"""So many older chunks become one. The newest ones, up to twice as many, keep their events as objects and what was
+encoded, which weighs several times their JSON. A chunk for each word of every live run would be most of what the
+garbage collector visits: with 250 runs its pauses were 20 ms, and now and then 400 ms."""
+MAX_PACK_BYTES = 64 * 1024
+"""Chunks that are larger together stay as they are: there are few of those."""
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +68,7 @@ class Log:
         self._tail: deque[Chunk] = deque()
         self._sizes: deque[int] = deque()
         self._tail_bytes = 0
+        self._unpacked = 0
         self._written_bytes = 0
         self._last = 0
         self._grown = asyncio.Event()
@@ -114,13 +119,31 @@ class Log:
         self._tail.append(chunk)
         self._sizes.append(size)
         self._tail_bytes += size
-        if len(self._tail) > MAX_OBJECT_CHUNKS:
-            self._tail[-MAX_OBJECT_CHUNKS - 1].events = None
+        self._unpacked += 1
+        if self._unpacked == 2 * PACKED_CHUNKS:
+            self._pack()
         while self._tail_bytes > self._max_tail_bytes and len(self._tail) > 1:
             self._tail.popleft()
             self._tail_bytes -= self._sizes.popleft()
+        self._unpacked = min(self._unpacked, len(self._tail))
         grown, self._grown = self._grown, asyncio.Event()
         grown.set()
+
+    def _pack(self) -> None:
+        """The older half of the newest chunks. Never changes a chunk's lines: readers may have it."""
+        newest = [(self._tail.pop(), self._sizes.pop()) for _ in range(PACKED_CHUNKS)][::-1]
+        older = [(self._tail.pop(), self._sizes.pop()) for _ in range(PACKED_CHUNKS)][::-1]
+        size = sum(size for _, size in older)
+        if size <= MAX_PACK_BYTES:
+            older = [(Chunk(older[0][0].first, [line for chunk, _ in older for line in chunk.lines]), size)]
+        for chunk, size in older:
+            chunk.events = None
+            chunk.encoded = {}
+            self._tail.append(chunk)
+            self._sizes.append(size)
+        self._tail += [chunk for chunk, _ in newest]
+        self._sizes += [size for _, size in newest]
+        self._unpacked = PACKED_CHUNKS
 
     def follow(self, after: int = 0) -> Follower:
         return Follower(self, after)

@@ -12,7 +12,7 @@ from typing import Literal
 from gateway.events import Wire
 from gateway.identity import ThreadKey
 
-Outcome = Literal["idle", "failed", "waiting", "released"]
+Outcome = Literal["idle", "failed", "waiting", "releasing", "released", "offline"]
 
 LOST_AGENT_CODES = ("AGENT_DIED", "AGENT_STALLED")
 """Error codes of a run whose agent is gone. After any other error the session is still there and takes more work."""
@@ -31,6 +31,10 @@ class LastOutcomes:
         """`is_parked`: the turn itself waits, and its thread's status is known from that."""
         self._set(thread, "idle" if is_parked else _outcome_of(last_event))
 
+    def session_releasing(self, thread: ThreadKey) -> None:
+        """The session is being closed."""
+        self._set(thread, "releasing")
+
     def session_released(self, thread: ThreadKey) -> None:
         self._set(thread, "released")
 
@@ -41,8 +45,9 @@ class LastOutcomes:
         self._set(thread, "idle")
         return True
 
-    def forget(self, thread: ThreadKey) -> None:
-        self._outcomes.pop(thread, None)
+    def thread_deleted(self, thread: ThreadKey) -> None:
+        """It is not there any more: a thread that was never begun is idle, because its first run can begin."""
+        self._set(thread, "offline")
 
     def _set(self, thread: ThreadKey, outcome: Outcome) -> None:
         self._outcomes.pop(thread, None)

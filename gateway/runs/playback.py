@@ -9,17 +9,19 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 from anyio import CancelScope
 
 from gateway.agui.translate import notice_event
 from gateway.capabilities.agent_facts import CurrentSnapshot
+from gateway.capabilities.thinking_options import apply_thinking, check_listed, has_thinking
 from gateway.drivers import Driver, LiveTurn
-from gateway.errors import GatewayError, StoreError
+from gateway.errors import GatewayError, NotCapable, StoreError
 from gateway.events import ClientToolCall, MessagesSnapshot, TurnEnded, TurnFailed, Wire
 from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent
@@ -27,6 +29,7 @@ from gateway.runs.admission import FINAL_WRITE_SECONDS, STOPPING, Admission
 from gateway.runs.capability_events import ThreadSnapshotReader, read_before_turn, with_announcements
 from gateway.runs.daily_budget import DailyBudget
 from gateway.runs.facts_cache import FactsCache
+from gateway.runs.failure_causes import find_cause
 from gateway.runs.history import has_new_message, read_history
 from gateway.runs.interrupts import Interrupts, ResumeResult
 from gateway.runs.outcomes import LastOutcomes
@@ -36,12 +39,13 @@ from gateway.runs.run import Run
 from gateway.runs.session_pool import SessionPool
 from gateway.runs.thread_activity import ThreadActivities
 from gateway.runs.thread_sessions import ThreadSessions
+from gateway.runs.thread_settings import DROPPED, find_setting
 from gateway.runs.thread_state import ThreadStates
 from gateway.runs.trust import WorkspaceTrust, needs_trust
 from gateway.runs.trust_question import ask_about_folders
 from gateway.settings import Settings
 from gateway.store.base import Status, Store
-from gateway.turn import Notice
+from gateway.turn import Notice, Turn
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +107,7 @@ class Playback:
         try:
             await self._play_turn()
         except GatewayError as exc:
-            await self._seal(run.outbound.failed(exc.detail, exc.code), "failed")
+            await self._seal(run.outbound.failed(exc.detail, find_cause(exc.code, exc.detail)), "failed")
         except Exception:
             log.exception("run %s failed inside the gateway", run.record.run_id)
             last = run.outbound.failed("the gateway itself failed; its log says how", "INTERNAL_ERROR")
@@ -167,12 +171,12 @@ class Playback:
             return await self._start_turn(self._driver, self._interrupts)
         if self._run.before_prompt is not None:
             await self._run.before_prompt()
-        definition, close_session = self._agent.definition, partial(self._services.sessions.close, self._thread)
+        definition, close_session = self._agent.definition_in_use, partial(self._services.sessions.close, self._thread)
         trust = self._services.trust
         return await ask_about_folders(trust, definition, self._thread, undecided, self._start_later, close_session)
 
     def _undecided_folders(self) -> list[Path]:
-        if not needs_trust(self._agent.definition):
+        if not needs_trust(self._agent.definition_in_use):
             return []
         folders = self._services.sessions.folders(self._thread, self._run.turn.options)
         return self._services.trust.undecided(self._thread, folders)
@@ -187,18 +191,31 @@ class Playback:
         # Events of a remote agent pass unchanged: it announces changes of its capabilities itself, if it can.
         changes = await read_before_turn(self._snapshot_reader() if driver.is_local else None)
         sessions = self._services.sessions
-        definition = self._agent.definition
+        definition = self._agent.definition_in_use
         session = await sessions.acquire(
             self._thread, self._run.turn, definition, driver, interrupts, self._write_notices
         )
         try:
             if self._run.before_prompt is not None:
                 await self._run.before_prompt()
-            return with_announcements(await session.start(self._run.turn), changes)
-        except BaseException:
+            turn = await self._follow_session(driver)
+            return with_announcements(await session.start(turn), changes)
+        except BaseException as exc:
             with CancelScope(shield=True):
                 await sessions.release(self._thread)
+            if isinstance(exc, NotCapable) and await sessions.drop_setting(self._thread, find_setting(exc)):
+                exc.detail += DROPPED
             raise
+
+    async def _follow_session(self, driver: Driver) -> Turn:
+        """The turn, checked and translated for the model that the open session has. Raises `NotCapable`."""
+        turn, reader = self._run.turn, self._snapshot_reader()
+        if reader is None or not driver.is_local or (turn.options.model is None and not has_thinking(turn.options)):
+            return turn
+        assert self._checked is not None  # else there is no reader
+        basis = replace(await reader.read_basis(), requested_model=self._checked.basis.requested_model)
+        check_listed(turn, basis)
+        return apply_thinking(turn, basis, basis.compute().snapshot)
 
     async def _write_notices(self, notices: Sequence[Notice]) -> None:
         await self._run.log.append([notice_event(notice) for notice in notices])
@@ -214,13 +231,13 @@ class Playback:
         outbound = run.outbound
         stop = run.stop_reason
         end = run.turn_end
-        await self._services.sessions.store_id(self._thread, self._interrupts)
+        await self._store_session()
         if run.phase is Phase.CANCELLED and stop is not None and stop.error is not None:
             await self._seal(outbound.failed(stop.error[1], stop.error[0]), "failed")
         elif run.phase is Phase.CANCELLED or (isinstance(end, TurnEnded) and end.stop_reason == "cancelled"):
             await self._seal(outbound.finished(cancelled=True), "cancelled")
         elif isinstance(end, TurnFailed):
-            await self._seal(outbound.failed(end.message, end.code), "failed")
+            await self._seal(outbound.failed(end.message, find_cause(end.code, end.message)), "failed")
         elif isinstance(end, TurnEnded) and end.interrupts:
             interrupts = outbound.check_interrupts(end.interrupts)
             self._interrupts.add(interrupts, run.record.run_id, parked=False)
@@ -229,6 +246,17 @@ class Playback:
         else:
             await self._seal(outbound.finished(), "finished")
 
+    async def _store_session(self) -> None:
+        """The id of the thread's session, and what it is set to."""
+        services, thread, interrupts = self._services, self._thread, self._interrupts
+        is_changed = services.sessions.note_settings(thread, interrupts, self._named_settings())
+        await services.sessions.store_id(thread, interrupts, is_changed=is_changed)
+
+    def _named_settings(self) -> dict[str, Any]:
+        options = self._run.turn.options
+        values = {"mode": options.mode, "model": options.model, "effort": options.effort}
+        return {name: value for name, value in values.items() if value is not None}
+
     async def _park(self, live: LiveTurn) -> None:
         services = self._services
         ttl = services.settings.interrupt_ttl
@@ -236,6 +264,7 @@ class Playback:
         self._interrupts.add(interrupts, self._run.record.run_id, parked=True)
         if (session := services.sessions.get(self._thread)) is not None:
             self._interrupts.set_session(session.id)
+            services.sessions.note_settings(self._thread, self._interrupts, self._named_settings())
         await services.states.save(self._thread, self._interrupts)
         services.states.park(self._thread, parked)
         last = self._run.outbound.finished(interrupts, pending=parked.calls)
@@ -245,12 +274,21 @@ class Playback:
         """A client may send the next run the moment it sees the end, so the thread is freed before that."""
         if self._run.log.over:
             return
+        self._report(last_events[-1], status)
         await self._record_usage(last_events[-1])
         show = await self._run.log.seal(last_events, status)
         is_parked = self._services.states.parked_run(self._thread) is not None
         self._services.outcomes.run_ended(self._thread, last_events[-1], is_parked=is_parked)
         self._services.release(self._thread, self._run)
         show()
+
+    def _report(self, last_event: Wire, status: Status) -> None:
+        """Where each principal has an account of its own, the run of one says nothing of the others."""
+        credentials = self._agent.definition.credentials or self._services.settings.credentials
+        if status == "finished" and credentials == "shared":
+            self._agent.report_success()
+        elif last_event.get("code") == "AUTH_REQUIRED":
+            self._agent.report_sign_in_needed()
 
     async def _record_usage(self, last_event: Wire) -> None:
         """Before a client can see the end and send the next run."""

@@ -39,7 +39,7 @@ class Situation:
     is_trusted: bool
     """The folder is."""
     is_unattended: bool
-    """Tool calls are approved without a question (`approvals: auto`)."""
+    """Tool calls are approved without a question (`runs.approval_modes`)."""
 
 
 class SandboxChoice:

@@ -25,9 +25,6 @@ from gateway.settings import Settings
 
 log = logging.getLogger(__name__)
 
-IDLE_CHECK_SHARE = 0.1
-"""Idle sessions are looked for each time this share of the idle timeout has passed."""
-
 
 @dataclass(slots=True)
 class PooledSession:
@@ -186,12 +183,7 @@ class SessionPool:
                 await self.close(idle, math.inf)
 
     def _oldest_idle(self, principal: str) -> ThreadKey | None:
-        idle = [
-            (pooled.last_used, thread)
-            for thread, pooled in self._pooled.items()
-            if thread.principal == principal and thread not in self._changing and pooled.is_idle(math.inf)
-        ]
-        return min(idle)[1] if idle else None
+        return next((thread for thread in self.idle_threads() if thread.principal == principal), None)
 
     @contextmanager
     def _claim_session(self, thread: ThreadKey, opening: Opening) -> Iterator[None]:
@@ -257,14 +249,14 @@ class SessionPool:
         finally:
             pooled.hold.release()
 
-    async def close_idle_for_ever(self) -> None:
-        timeout = self._settings.session_idle_timeout
-        while True:
-            await anyio.sleep(timeout * IDLE_CHECK_SHARE)
-            unused_since = time.monotonic() - timeout
-            async with anyio.create_task_group() as tasks:  # a session that closes slowly must not delay the others
-                for thread in [key for key, pooled in self._pooled.items() if pooled.is_idle(unused_since)]:
-                    tasks.start_soon(self.close, thread, unused_since)
+    def idle_threads(self, since: float = math.inf) -> list[ThreadKey]:
+        """The threads whose session was not used after that, the one that was used first at the beginning."""
+        idle = [
+            (pooled.last_used, thread)
+            for thread, pooled in self._pooled.items()
+            if thread not in self._changing and pooled.is_idle(since)
+        ]
+        return [thread for _, thread in sorted(idle)]
 
     @asynccontextmanager
     async def _alone(self, thread: ThreadKey) -> AsyncIterator[None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import anyio
 from anyio import CancelScope
@@ -36,7 +36,10 @@ class ThreadStates:
         parked: ParkedTurns,
         sessions: SessionPool,
         activities: ThreadActivities,
+        has_run: Callable[[ThreadKey], bool],
     ) -> None:
+        """`has_run`: a run is live on the thread."""
+        self.has_run = has_run
         self._settings = settings
         self._store = store
         self._tasks = tasks
@@ -46,7 +49,15 @@ class ThreadStates:
 
     async def load(self, thread: ThreadKey) -> Interrupts:
         record = await self._store.thread(*thread)
-        return Interrupts() if record is None else Interrupts.loads(record.interrupts, record.session)
+        return Interrupts() if record is None else self.read(record)
+
+    def read(self, record: ThreadRecord) -> Interrupts:
+        """What a turn asked that is not parked here ended with the gateway that it was parked in."""
+        interrupts = Interrupts.loads(record.interrupts, record.session)
+        thread = ThreadKey(record.agent, record.thread_id, record.principal)
+        if self._parked.get(thread) is None and not self.has_run(thread):
+            interrupts.lose_turns()
+        return interrupts
 
     async def save(self, thread: ThreadKey, interrupts: Interrupts) -> None:
         record = ThreadRecord(*thread, updated=time.time(), session=interrupts.session, interrupts=interrupts.dumps())
@@ -89,7 +100,7 @@ class ThreadStates:
         return True
 
     async def aclose(self) -> None:
-        """At shutdown the turns end. Their interrupts stay in the store, and a client that answers one is refused."""
+        """At shutdown the turns end. Their interrupts stay in the store; the next gateway shows them as expired."""
         async with anyio.create_task_group() as tasks:  # each turn may take its time
             for thread in self._parked:
                 if parked := self.unpark(thread):

@@ -18,6 +18,7 @@ from gateway.audit import Action, AuditLog
 from gateway.catalog.definition import AgentDefinition
 from gateway.errors import ConfigError, Refused
 from gateway.identity import ThreadKey
+from gateway.runs.trust_audit import TrustAudit
 from gateway.settings import Settings
 from gateway.trust.configuration import ConfigurationItem, find_configuration, has_configuration
 from gateway.trust.folders import is_inside, real_folder, too_wide_reason
@@ -53,6 +54,8 @@ class WorkspaceTrust:
                 raise ConfigError(f"--trust: {reason}. Name the project's own directory")
         self._unknown = settings.unknown_folder
         self._file = TrustFile(settings.trust_file)
+        self.file_audit = None if audit is None else TrustAudit(self._file, audit)
+        """Records what others change in the file."""
         self._this_run: dict[ThreadKey, frozenset[Path]] = {}
         self._declined: dict[ThreadKey, frozenset[Path]] = {}
 
@@ -142,11 +145,17 @@ class WorkspaceTrust:
                 raise Refused(f"{reason}. Trust it for this run only; {advice}", code="FOLDER_TOO_WIDE")
         try:
             for folder in folders:
-                await to_thread.run_sync(self._file.add, thread.principal, folder)
+                await self._add(thread.principal, folder)
         except ConfigError as exc:
             raise Refused(f"the folder is not trusted: {exc.detail}", code="TRUST_FILE_UNUSABLE") from exc
         self._record("folder.trust", thread, folders, "always")
         self._declined.pop(thread, None)
+
+    async def _add(self, principal: str, folder: Path) -> None:
+        if self.file_audit is not None:
+            await self.file_audit.add(principal, folder)
+        else:
+            await to_thread.run_sync(self._file.add, principal, folder)
 
     def decline(self, thread: ThreadKey, folders: Sequence[Path]) -> None:
         """The thread is not asked about these again while the gateway lives."""

@@ -62,6 +62,8 @@ class CapabilitySource:
         if thread is None:
             return self._read_personal(key)
         session_layer = self._snapshots.session_layer(self._agents[key.agent], thread)
+        if session_layer is None:
+            session_layer = self._snapshots.worktree_layer(thread)
         if key.view != relay.NAME:
             return session_layer
         return session_layer, self._statuses.read_activity(thread), monotonic() // STORE_READ_SECONDS
@@ -83,7 +85,7 @@ class CapabilitySource:
         entry = (await self._snapshots.take(agent, thread, model, key.principal)).entry
         if thread_status is not None:
             entry = replace(entry, thread_status=thread_status)
-        return render(key.view, entry, agent.definition, explain=key.explain)
+        return render(key.view, entry, agent.definition_in_use, explain=key.explain)
 
     async def _read_status(self, agent: Agent, thread: ThreadKey | None) -> relay.ThreadStatus | None:
         if agent.availability is None:

@@ -22,7 +22,7 @@ from gateway.capabilities.feed import ChangeSignal, Feed
 from gateway.drivers.environment import secret_values
 from gateway.drivers.homes import PrincipalHomes
 from gateway.errors import GatewayError
-from gateway.gateway_files import check_workspace, is_inside
+from gateway.gateway_files import check_workspace, is_inside, withheld_paths
 from gateway.identity import Caller
 from gateway.limits import PrincipalLimits
 from gateway.registry.agents import Agents
@@ -32,14 +32,18 @@ from gateway.registry.registrations import Registrations, load_registered
 from gateway.registry.sources import read_overlays
 from gateway.runs.engine import Engine
 from gateway.runs.facts_cache import FactsCache
+from gateway.runs.idle_sessions import IdleSessions
 from gateway.runs.isolation import Isolation
 from gateway.runs.session_access import SessionAccess
 from gateway.runs.session_pool import SessionPool
 from gateway.runs.trust import WorkspaceTrust
 from gateway.runs.trust_facts import TrustFacts
+from gateway.runs.workspaces import Workspaces
 from gateway.runs.worktrees import ThreadWorktrees
 from gateway.service.capability_source import CapabilitySource
 from gateway.service.checked_runs import CheckedRuns
+from gateway.service.installation import Installation
+from gateway.service.model_lists import ModelLists
 from gateway.service.snapshots import Snapshots
 from gateway.settings import Settings
 from gateway.store import open_store
@@ -73,11 +77,15 @@ class Gateway:
     """Signals that an agent may have changed: `gateway.changes.touch(agent_id)`."""
     agents: Agents
     registrations: Registrations
+    installation: Installation
     engine: Engine
     snapshots: Snapshots
     checked_runs: CheckedRuns
+    model_lists: ModelLists
     threads: ThreadService
     worktrees: WorktreeService
+    workspaces: Workspaces
+    """Where agents may work."""
     thread_events: ThreadEvents
     dispatcher: Dispatcher
     run_follower: RunFollower
@@ -108,7 +116,7 @@ class Gateway:
         """The agent that CopilotKit's `default` stands for."""
         if self.settings.default_agent is not None:
             return self.settings.default_agent
-        ids = [agent.definition.id for agent in self.agents]
+        ids = [agent.definition.id for agent in self.agents if agent.definition.is_listed]
         return "demo" if "demo" in ids else next(iter(ids), None)
 
 
@@ -173,6 +181,9 @@ async def open_gateway(
             registrations = Registrations(layers, store, settings, audit)
             watcher = FileWatcher(watched_folders(overlays, settings), layers.apply)
             isolation = Isolation(settings, audit)
+            if (trust_audit := isolation.trust.file_audit) is not None:
+                await trust_audit.record_earlier()
+                tasks.start_soon(trust_audit.watch)
             worktrees = ThreadWorktrees(settings, store)
             await worktrees.load()
             default_folder = real_folder(settings.workspace[0])
@@ -183,7 +194,8 @@ async def open_gateway(
             # Runs.
             engine = Engine(settings, store, tasks, pool, facts, isolation, worktrees, limits, audit)
             access = SessionAccess(store, pool)
-            checked_runs = CheckedRuns(engine, snapshots, access, audit, gateway_id, settings)
+            model_lists = ModelLists(changes.touch)
+            checked_runs = CheckedRuns(engine, snapshots, access, audit, gateway_id, settings, model_lists)
 
             # Threads between and beside their runs.
             statuses = ThreadStatuses(engine, store)
@@ -192,7 +204,7 @@ async def open_gateway(
                 settings, store, tasks, engine, agents, events, checked_runs.start, limits, find_caller
             )
             follower = RunFollower(tasks, engine, agents, events, statuses, dispatcher.steering)
-            thread_worktrees = WorktreeService(engine, worktrees, store)
+            thread_worktrees = WorktreeService(engine, worktrees, store, audit)
             threads = ThreadService(engine, store, events, follower, dispatcher, thread_worktrees, access, audit)
 
             # Capabilities, watched.
@@ -207,11 +219,14 @@ async def open_gateway(
                 changes=changes,
                 agents=agents,
                 registrations=registrations,
+                installation=Installation(agents, settings, audit, changes),
                 engine=engine,
                 snapshots=snapshots,
                 checked_runs=checked_runs,
+                model_lists=model_lists,
                 threads=threads,
                 worktrees=thread_worktrees,
+                workspaces=Workspaces(settings.workspace, withheld_paths(settings)),
                 thread_events=events,
                 dispatcher=dispatcher,
                 run_follower=follower,
@@ -223,7 +238,7 @@ async def open_gateway(
             if lost := await engine.recover():
                 log.warning("%d run(s) were live when the last gateway died: ended as GATEWAY_RESTARTED", lost)
             tasks.start_soon(engine.prune_for_ever)
-            tasks.start_soon(pool.close_idle_for_ever)
+            tasks.start_soon(IdleSessions(pool, settings).close_for_ever)
             tasks.start_soon(thread_worktrees.remove_orphans_for_ever, settings.prune_interval)
             tasks.start_soon(follower.follow_for_ever)
             tasks.start_soon(dispatcher.watch_threads)

@@ -20,6 +20,7 @@ from gateway.events import Layer
 from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent, fingerprint_of
 from gateway.runs.facts_cache import FactsCache
+from gateway.runs.interrupts import Interrupts
 from gateway.runs.session_pool import SessionPool
 from gateway.runs.worktrees import ThreadWorktrees
 from gateway.store.base import Store
@@ -105,6 +106,11 @@ class Snapshots:
             del self._personal[next(iter(self._personal))]
         return known.facts
 
+    async def is_new(self, thread: ThreadKey) -> bool:
+        """The thread has no session yet that could be resumed with a model of its own."""
+        record = await self._store.thread(*thread)
+        return record is None or record.session is None
+
     def session_layer(self, agent: Agent, thread: ThreadKey) -> Layer | None:
         """What the thread's session states, and what is decided about its folder; None: no session is open."""
         session = self._sessions.get(thread)
@@ -113,14 +119,20 @@ class Snapshots:
         # A copy: the session goes on writing into its own.
         return {**session.session_layer, **self._facts.read_trust(agent, thread)}
 
+    def worktree_layer(self, thread: ThreadKey) -> Layer:
+        """What the gateway states of the thread's worktree, whether its session is open or not."""
+        return self._worktrees.layer(thread)
+
     async def _read_session_layer(self, agent: Agent, thread: ThreadKey) -> Layer | None:
-        """Of a session that is not open, what it would be set to, where that is known: its worktree, what is decided
-        about its folder, the mode of an in-process agent. Which modes there are, the agent's definition states."""
+        """Of a session that is not open, what it would be set to, where that is known: what was set on the thread, its
+        worktree, what is decided about its folder, the mode of an in-process agent. Which modes that has, its
+        definition states."""
         if (layer := self.session_layer(agent, thread)) is not None:
             return layer
-        if not agent.definition.modes:
-            return {**self._worktrees.layer(thread), **self._facts.read_trust(agent, thread)} or None
         record = await self._store.thread(*thread)
+        if agent.definition.driver != "python" or not agent.definition.modes:
+            known = {} if record is None else Interrupts.loads(record.interrupts).settings.closed_layer
+            return {**known, **self._worktrees.layer(thread), **self._facts.read_trust(agent, thread)} or None
         controls = ModeControls(agent.definition.modes, None if record is None else record.session)
         return {path: value for path, value in controls.session_layer.items() if path != MODES}
 

@@ -9,12 +9,15 @@ from typing import Any
 from uuid import uuid4
 
 from gateway.audit import AuditLog
-from gateway.capability_paths import unflatten
-from gateway.drivers import Controls, Session
+from gateway.capability_paths import ACP, flatten, unflatten
+from gateway.drivers import Controls
 from gateway.errors import AgentFault, BadInput, Conflict, NotCapable, NotFound
+from gateway.events import Layer
 from gateway.identity import Caller, ThreadKey
 from gateway.jsonio import dumps
 from gateway.registry.agents import Agent
+from gateway.runs.approval_audit import list_decisions
+from gateway.runs.approval_modes import SettingChange
 from gateway.runs.engine import Engine
 from gateway.runs.interrupts import Interrupts
 from gateway.runs.session_access import LIST_METHOD, SessionAccess
@@ -66,13 +69,18 @@ class ThreadService:
         runs: dict[str, dict[str, Any]] = {}
         history, live = await self._engine.history(thread, lambda run, messages: _add_run(runs, run, messages))
         session = self._engine.sessions.get(thread)
+        interrupts = self._engine.read_interrupts(record)
+        layer = interrupts.settings.closed_layer if session is None else session.session_layer
+        last_run = next(reversed(runs), "") if live is None else live.record.run_id
         return self._summarize(record) | {
             "runId": live.record.run_id if live else None,
             "runs": list(runs.values())[-MAX_LISTED_RUNS:],
             "messages": history.messages,
             "state": history.state,
             "interrupts": await self._engine.open_interrupts(thread),
-            "session": {"id": record.session, "open": session is not None, **_session_json(session)},
+            "expiredInterrupts": interrupts.unanswered(last_run),
+            "decisions": list_decisions(interrupts),
+            "session": {**_session_json(layer), "id": record.session, "open": session is not None},
         }
 
     async def close(self, thread: ThreadKey) -> bool:
@@ -91,7 +99,8 @@ class ThreadService:
             return None
         record = await self._find(thread)
         self._require_idle(thread)
-        if record.session is not None and await self._access.owns(agent.definition, thread, record.session):
+        is_own = record.session is not None and await self._access.owns(agent.definition, thread, record.session)
+        if is_own and await _may_delete_sessions(agent):
             try:
                 await (await self._open_controls(agent, thread, caller)).delete()
             except (NotCapable, Conflict):
@@ -121,7 +130,8 @@ class ThreadService:
         await self._worktrees.fork(thread, forked)
         history, _ = await self._engine.history(thread)
         await self._store_first_run(forked, history.messages)
-        interrupts = Interrupts(session=session_id, title=title_of(history.messages))
+        settings = self._engine.read_interrupts(await self._find(thread)).settings
+        interrupts = Interrupts(session=session_id, title=title_of(history.messages), settings=settings)
         await self._store.save_thread(
             ThreadRecord(*forked, updated=time.time(), session=session_id, interrupts=interrupts.dumps())
         )
@@ -137,19 +147,22 @@ class ThreadService:
     ) -> dict[str, Any]:
         """`setting`: `mode`, `model` or `config`. Returns what the session is set to afterwards."""
         self._require_idle(thread)
-        controls = await self._open_controls(agent, thread, caller)
         match setting, body:
             case "mode", {"mode": str(mode)}:
-                await controls.set_mode(mode)
+                change = SettingChange(mode=mode)
+                await (await self._open_controls(agent, thread, caller, change)).set_mode(mode)
             case "model", {"model": str(model)}:
-                await controls.set_model(model)
+                await (await self._open_controls(agent, thread, caller)).set_model(model)
             case "config", {"id": str(option), "value": bool() | str() as value}:
-                await controls.set_config(option, value)
+                change = SettingChange(option=option, value=value)
+                await (await self._open_controls(agent, thread, caller, change)).set_config(option, value)
             case _:
                 raise BadInput(f"the body must be {BODIES[setting]}", pointer="")
-        await self._engine.sessions.store_id(thread)
+        named = {body["id"]: body["value"]} if setting == "config" else body[setting]
+        await self._engine.sessions.store_settings(thread, {setting: named})
         self._audit.record("thread.set", thread.principal, agent=thread.agent, thread=thread.thread_id, detail=body)
-        return _session_json(self._engine.sessions.get(thread))
+        session = self._engine.sessions.get(thread)
+        return {} if session is None else _session_json(session.session_layer)
 
     async def call(
         self, agent: Agent, thread: ThreadKey, method: str, params: Mapping[str, Any], caller: Caller
@@ -176,10 +189,13 @@ class ThreadService:
                 f"the thread has a run under way, {run!r}: cancel it first", code="RUN_IN_PROGRESS", runId=run
             )
 
-    async def _open_controls(self, agent: Agent, thread: ThreadKey, caller: Caller) -> Controls:
+    async def _open_controls(
+        self, agent: Agent, thread: ThreadKey, caller: Caller, change: SettingChange | None = None
+    ) -> Controls:
         await self._access.check_thread(agent.definition, thread, caller)
         with agent.in_use():
-            session = await self._engine.sessions.open_between_runs(thread, agent.definition, agent.usable_driver)
+            driver = agent.usable_driver
+            session = await self._engine.sessions.open_between_runs(thread, agent.definition, driver, change)
         if session.controls is None:
             detail = f"{thread.agent!r} has no sessions of its own: there is nothing to set, fork or delete"
             raise NotCapable(detail, capability="custom.session", source=f"driver ({agent.definition.driver})")
@@ -196,7 +212,7 @@ class ThreadService:
 
     def _summarize(self, record: ThreadRecord) -> dict[str, Any]:
         thread = ThreadKey(record.agent, record.thread_id, record.principal)
-        interrupts = Interrupts.loads(record.interrupts)
+        interrupts = self._engine.read_interrupts(record)
         summary = {
             "threadId": record.thread_id,
             "updated": record.updated,
@@ -210,8 +226,15 @@ class ThreadService:
         """`pendingRunId` names a run that is live and one that waits; the status says which of both it is."""
         if self._engine.live_run(thread) is not None:
             return "running"
-        interrupts.expire(time.time())
-        return "waiting" if self._engine.pending_run(thread) is not None or interrupts.open() else "idle"
+        if interrupts.open():
+            return "blocked"
+        return "waiting" if self._engine.pending_run(thread) is not None else "idle"
+
+
+async def _may_delete_sessions(agent: Agent) -> bool:
+    """False: the agent is known to keep its sessions, so none is opened to be deleted."""
+    layer = {} if agent.driver is None else await agent.driver.handshake_layer()
+    return flatten(layer).get(f"{ACP}.deleteSession") is not False
 
 
 def _add_run(runs: dict[str, dict[str, Any]], run: RunRecord, messages: list[dict[str, Any]]) -> None:
@@ -222,7 +245,7 @@ def _add_run(runs: dict[str, dict[str, Any]], run: RunRecord, messages: list[dic
     runs[run.run_id] = {"runId": run.run_id, "status": run.status, "events": run.events, "messageId": last}
 
 
-def _session_json(session: Session | None) -> dict[str, Any]:
-    tree: dict[str, Any] = {} if session is None else unflatten(session.session_layer)
+def _session_json(layer: Layer) -> dict[str, Any]:
+    tree: dict[str, Any] = unflatten(layer)
     values: dict[str, Any] = tree.get("custom", {}).get("session", {})
     return values

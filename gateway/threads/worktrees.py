@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 
+from gateway.audit import Action, AuditLog
 from gateway.errors import Conflict, GatewayError, NotFound, Refused
 from gateway.git.changes import (
     MAX_LISTED_FILES,
@@ -55,7 +56,8 @@ class KeptWork:
 
 
 class WorktreeService:
-    def __init__(self, engine: Engine, worktrees: ThreadWorktrees, store: Store) -> None:
+    def __init__(self, engine: Engine, worktrees: ThreadWorktrees, store: Store, audit: AuditLog) -> None:
+        self._audit = audit
         self._engine = engine
         self._worktrees = worktrees
         self._store = store
@@ -77,12 +79,18 @@ class WorktreeService:
     async def commit(self, thread: ThreadKey, message: str) -> str | None:
         """The new commit; None: there was nothing to commit."""
         async with self._idle(thread) as record:
-            return await self._worktrees.in_thread(lambda: self._commit(record, message))
+            commit = await self._worktrees.in_thread(lambda: self._commit(record, message))
+        if commit is not None:
+            self._record("worktree.commit", thread, record, {"commit": commit})
+        return commit
 
     async def merge(self, thread: ThreadKey, message: str | None, *, commit_first: bool) -> dict[str, Any]:
         """Into the base branch. `commit_first`: uncommitted changes too; otherwise they are in the way."""
         async with self._idle(thread) as record:
-            return await self._worktrees.in_thread(lambda: self._merge(record, message, commit_first))
+            merged = await self._worktrees.in_thread(lambda: self._merge(record, message, commit_first))
+        detail = {"folder": record.base_folder, "into": merged["branch"]}
+        self._record("worktree.merge", thread, record, detail | {key: merged[key] for key in ("commit", "result")})
+        return merged
 
     async def discard(self, thread: ThreadKey) -> dict[str, Any]:
         """Removes folder and branch with everything that was not merged. The thread's next run begins with new ones."""
@@ -90,6 +98,7 @@ class WorktreeService:
             await self._engine.sessions.close(thread)
             commit = await self._worktrees.in_thread(lambda: self._discard(record))
             await self._worktrees.mark_discarded(record)
+        self._record("worktree.discard", thread, record, {"commit": commit})
         return {"branch": record.branch, "commit": commit}
 
     async def remove(self, thread: ThreadKey) -> KeptWork | None:
@@ -120,6 +129,10 @@ class WorktreeService:
                 log.info("the worktree %s of a thread that is gone was removed; kept: %s", record.folder, kept)
         except (GatewayError, OSError) as exc:
             log.warning("the worktree %s could not be removed: %s", record.folder, exc)
+
+    def _record(self, action: Action, thread: ThreadKey, record: WorktreeRecord, detail: dict[str, Any]) -> None:
+        fields = {"branch": record.branch, **detail}
+        self._audit.record(action, thread.principal, agent=thread.agent, thread=thread.thread_id, detail=fields)
 
     # -- in a thread of its own
 

@@ -13,6 +13,8 @@ from gateway.service.gateway import open_gateway, read_files
 from gateway.settings import Settings
 from gateway.web.auth.authenticator import Authenticator
 from gateway.web.auth.live_requests import LiveRequests
+from gateway.web.event_stream import drain_seconds
+from gateway.web.live_streams import LiveStreams
 from gateway.web.middleware.audit import AuditMiddleware
 from gateway.web.middleware.content_type import ContentTypeMiddleware
 from gateway.web.middleware.gzip import GzipMiddleware
@@ -51,6 +53,8 @@ def create_app(settings: Settings | None = None) -> Starlette:
         async with opened as gateway, anyio.create_task_group() as tasks:
             app.state.gateway = gateway
             app.state.body_parser = BodyParser()
+            app.state.live_streams = LiveStreams(drain_seconds(settings))
+            tasks.start_soon(app.state.live_streams.end_at_shutdown)
             tasks.start_soon(authenticator.watch, apply_tokens)
             await gateway.recover_deliveries()
             yield

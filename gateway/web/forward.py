@@ -31,10 +31,11 @@ def forwarded(endpoint: Endpoint) -> Endpoint:
     return choose
 
 
-async def forward(request: Request, agent: Agent) -> Response | None:
-    """The mounted gateway's response; None if the agent is this gateway's own."""
+async def forward(request: Request, agent: Agent, query: str | None = None) -> Response | None:
+    """The mounted gateway's response; None if the agent is this gateway's own. `query`: default the request's."""
     if agent.driver is None or (proxy := agent.driver.remote_proxy) is None:
         return None
     _, _, _, *path = request.scope["path"].split("/")  # The part below /agents/ID.
-    status, media_type, body = await proxy.fetch(path, request.scope["query_string"].decode("latin-1"), request.method)
+    query = request.scope["query_string"].decode("latin-1") if query is None else query
+    status, media_type, body = await proxy.fetch(path, query, request.method)
     return Response(body, status, media_type=media_type)

@@ -2,7 +2,7 @@
 
 uvicorn has neither bound: a client could send headers without end, or never finish them. It also drops the body of a
 request that offers an upgrade which the server does not accept (Java's client offers `h2c` with every request). Here
-such an offer is ignored.
+such an offer is ignored. And it closes a connection while the client is still sending, which may cost the answer.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from gateway.errors import BadRequest, GatewayError, TooLarge, TooSlow
 from gateway.settings import Settings
 from gateway.web.auth.local_user import Peer
+from gateway.web.lingering_transport import LINGER_BYTES, LingeringTransport
 from gateway.web.problems import CONTENT_TYPE
 
 REASON_PHRASES = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
@@ -51,18 +52,27 @@ def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
         _unparsed = b""
         _deadline: asyncio.TimerHandle | None = None
         _refusal: GatewayError | None = None
+        _lingering: LingeringTransport
 
         def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
+            self._lingering = LingeringTransport(transport, self._is_receiving)
+            super().connection_made(self._lingering)  # type: ignore[arg-type]  # it delegates what it does not change
             # uvicorn copies this into the state of every request of the connection.
             self.app_state = {**self.app_state, "peer": Peer.of_socket(transport.get_extra_info("socket"))}
             self._start_deadline()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_deadline()
+            self._lingering.abandon()
             super().connection_lost(exc)
 
+        def handle_websocket_upgrade(self) -> None:
+            self.transport = self._lingering.transport  # uvicorn gives it to the protocol of the WebSocket
+            super().handle_websocket_upgrade()
+
         def data_received(self, data: bytes) -> None:
+            if self._lingering.is_lingering:
+                return self._lingering.drop(data)
             if self._deadline is None and (self.cycle is None or self.cycle.response_complete):
                 self._start_deadline()  # The next request on a connection that is kept open.
             was_in_headers = self._in_headers
@@ -76,6 +86,7 @@ def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
                 self._unfinished_bytes += len(data)
                 if self._unfinished_bytes > settings.header_limit:
                     self._refuse(too_large())
+            return None
 
         def on_message_begin(self) -> None:
             self._header_bytes = 0
@@ -163,6 +174,13 @@ def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
             )
             self.transport.write(head.encode() + body)
             return self.transport.close()
+
+        def _is_receiving(self) -> bool:
+            """A body that is announced as larger than what is read in vain is cut off at once."""
+            if self.cycle is None or not self.cycle.more_body:
+                return self._in_headers
+            sizes = [value.strip() for name, value in self.headers if name == b"content-length"]
+            return not any(size.isdigit() and int(size) > LINGER_BYTES for size in sizes)
 
         def _is_responding(self) -> bool:
             cycle = self.cycle

@@ -59,6 +59,8 @@ def bounded_websocket(settings: Settings) -> type[WebSocketsSansIOProtocol]:
         def send_receive_event_to_app(self) -> None:
             if self.curr_msg_data_type == "text" and not self.close_sent and not _is_utf8(b"".join(self.frames)):
                 self.frames = []
+                if self.conn.close_sent is not None or self.conn.close_rcvd is not None:
+                    return None  # The client's own close came with it, and is handled next.
                 self.conn.send_close(CLOSE_INVALID_DATA)
                 return self.handle_parser_exception()
             return super().send_receive_event_to_app()

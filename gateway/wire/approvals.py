@@ -88,7 +88,6 @@ class Approval:
     another is a no: the agent may have parameters that loosen what the user was shown. None: any name."""
     feedback: Schema | None = None
     """The schema of the user's text for the agent. None: the agent takes none."""
-    feedback_field: str = "feedback"
 
     # -- for the client
 
@@ -101,7 +100,7 @@ class Approval:
         if approved_description is not None:
             properties["approved"]["description"] = approved_description
         if self.feedback is not None:
-            properties[self.feedback_field] = self.feedback
+            properties["feedback"] = self.feedback
         if self.edits is not None:
             names = {} if self.editable is None else {"propertyNames": {"enum": sorted(self.editable)}}
             properties["editedArgs"] = self.edits | names
@@ -129,7 +128,7 @@ class Approval:
         if answer.status != "resolved":
             return Decision(is_cancelled=True)
         payload = obj(answer.payload)
-        feedback = non_empty(payload.get(self.feedback_field))
+        feedback = non_empty(payload.get("feedback"))
         if "editedArgs" in payload and not self._takes_edits(payload["editedArgs"]):
             return self._reject(feedback)
         if "optionId" in payload:

@@ -10,7 +10,7 @@ starts its server as often as it likes. Never: IO; a prompt, a resource or a tas
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -124,8 +124,10 @@ def agent_call_id(params: Any) -> str | None:
 class ToolServer:
     """One connection. Its messages for the agent are in `outbox`, to be sent after every call of a method."""
 
-    def __init__(self, offer: Offer) -> None:
+    def __init__(self, offer: Offer, on_list: Callable[[], object] = lambda: None) -> None:
+        """`on_list`: called when the agent asks for the tools."""
         self._offer = offer
+        self._on_list = on_list
         self._rpc = JsonRpc()
         self._open: set[Id] = set()
         self.outbox: list[bytes] = []
@@ -193,6 +195,7 @@ class ToolServer:
             return
         self._reply(request.id, result)
         if request.method == "tools/list":
+            self._on_list()
             self._ping_behind_list()
 
     def _ping_behind_list(self) -> None:

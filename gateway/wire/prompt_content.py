@@ -16,6 +16,8 @@ class PromptContent:
     image: bool = False
     audio: bool = False
     embedded_context: bool = False
-    """Files, as bytes or text inside the prompt."""
+    """Files of text inside the prompt."""
+    binary: bool = False
+    """Files of any other kind."""
     agent_name: str | None = None
     """For warnings about content that was left out."""

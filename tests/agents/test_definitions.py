@@ -9,16 +9,18 @@ import pytest
 from gateway.catalog.capability_table import camel
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import bundled, load_folder
+from gateway.catalog.options import declared_options
+from gateway.catalog.transports import link_transports, list_transports
 from gateway.turn import Options
 from tests.live.recipes import load_recipes
 
-CATALOG = load_folder(bundled())
+CATALOG = link_transports(load_folder(bundled()))
 REAL = [definition for definition in CATALOG.values() if definition.command is not None]
 """Agents that are programs."""
 MUX_AGENTS = {"claude", "codex", "copilot", "cursor", "gemini", "hermes", "omp", "openclaw", "opencode", "pi"}
 """The agents of agent-mux."""
-UNVERIFIED = {"cursor", "goose"}
-"""They could not be installed where the files were verified, so their files have no `verified`."""
+UNVERIFIED = {"cursor"}
+"""It could not be installed where the files were verified, so its file has no `verified`."""
 
 every = pytest.mark.parametrize("definition", CATALOG.values(), ids=list(CATALOG))
 every_real = pytest.mark.parametrize("definition", REAL, ids=[definition.id for definition in REAL])
@@ -34,7 +36,7 @@ def test_every_agent_that_is_a_program_has_a_live_recipe_or_is_unverified() -> N
 @every_mux_agent
 def test_agents_of_agent_mux_have_models_a_manifest_and_a_fallback(name: str) -> None:
     definition = CATALOG[name]
-    assert definition.fallback
+    assert len(list_transports(definition)) > 1
     assert definition.models, "with prices, windows and efforts where they are known"
     assert len([model for model in definition.models if model.default]) <= 1
     assert definition.manifest.session_persistence and definition.manifest.supported_platforms
@@ -113,7 +115,7 @@ def test_an_agent_inherits_names_and_never_values(definition: AgentDefinition) -
 
 @every_real
 def test_an_agent_takes_only_options_that_exist(definition: AgentDefinition) -> None:
-    assert set(definition.options) <= {camel(name) for name in Options.__dataclass_fields__}
+    assert set(declared_options(definition)) <= {camel(name) for name in Options.__dataclass_fields__}
 
 
 @every_real
@@ -129,7 +131,7 @@ def test_patterns_of_errors_are_regular_expressions(definition: AgentDefinition)
 def test_an_agent_with_the_option_approvals_asks_for_them(definition: AgentDefinition) -> None:
     asks = definition.capabilities.get("humanInTheLoop", {}).get("approvals")
     if asks is not None:
-        assert asks is ("approvals" in definition.options)
+        assert asks is ("approvals" in declared_options(definition))
 
 
 def inherits(definition: AgentDefinition, name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -33,11 +34,13 @@ def make_stage(home: Path, *flags: str, **settings: Any) -> Stage:
 
 
 def write_server(folder: Path) -> tuple[dict[str, Any], Path]:
-    """A stdio server of a client that writes down its environment, one JSON object a line; and where."""
+    """A stdio server of a client that writes down its environment, one JSON object a line; and where. All of it is in
+    the folder, so that it works in a sandbox that shows nothing else."""
+    folder.mkdir(parents=True, exist_ok=True)
     note = folder / "environment.jsonl"
     program = folder / "server.sh"
     script = "import json,os,sys; print(json.dumps(dict(os.environ)), file=open(sys.argv[1], 'a'))"
-    serve = f"PYTHONPATH={ROOT} exec {sys.executable} -m tests.fakes.mcp_server"
+    serve = f"exec {sys.executable} {shutil.copy(ROOT / 'tests' / 'fakes' / 'mcp_server.py', folder / 'server.py')}"
     program.write_text(f'#!/bin/sh\n{sys.executable} -c "{script}" {note}\n{serve}\n')
     program.chmod(0o755)
     entry = {"name": "spy", "command": str(program), "args": [], "env": pairs({"OWN_TOKEN": ENV_SECRET})}

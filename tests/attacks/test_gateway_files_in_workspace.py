@@ -110,8 +110,8 @@ def test_a_file_that_comes_to_lie_in_the_workspace_is_not_served(tmp_path: Path)
         assert "belongs to the gateway" in text_of(talk.say(f"read {moved / 'plain.toml'}"))
         assert "belongs to the gateway" in text_of(talk.say(f"write {moved / 'evil.toml'} x"))
         assert not (moved / "evil.toml").exists()
-        [error] = [event for event in Talk(stage, cwd="agents").say("hello") if event["type"] == "RUN_ERROR"]
-        assert error["code"] == "PATH_WITHHELD"
+        refusal = stage.post("plain", Talk(stage, cwd="agents").input("hello"))
+        assert (refusal.status_code, refusal.json()["code"]) == (422, "PATH_WITHHELD")
 
 
 def test_what_an_agent_writes_next_to_its_work_is_never_imported(tmp_path: Path) -> None:

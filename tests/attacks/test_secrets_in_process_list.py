@@ -93,7 +93,8 @@ def _arguments(definition: AgentDefinition) -> list[str]:
         if way.cli is not None:
             flags = [getattr(way.cli.flags, name) for name in type(way.cli.flags).model_fields]
             tables = [flag for flag in flags if flag is not None and not isinstance(flag, dict)]
-            tables += [flag for group in flags if isinstance(group, dict) for flag in group.values()]
+            grouped = [flag for group in flags if isinstance(group, dict) for flag in group.values()]
+            tables += [flag for flag in grouped if not isinstance(flag, str)]
             parts += [part for table in tables for part in table.args]
     return parts
 

@@ -27,6 +27,8 @@ fairness      A small run of one principal, alone and beside another one at its 
               bodies.
 console       The page in Chromium: its longest task while words, Markdown, messages stream in; how a thread scrolls.
 
+With AGUI_TEST_SANDBOX=bubblewrap the agents' processes run in the sandbox.
+
 A target that is not met is marked BELOW; the exit code says only whether everything could be measured. Targets are
 meant for the full size on a quiet machine: the shorter the runs, the more their beginnings weigh.
 """
@@ -62,6 +64,7 @@ from tests.bench import (
 )
 from tests.bench.figures import PIPED_WIDTH, Report, show, to_json
 from tests.bench.servers import QUICK, Bench, Plan, open_bench
+from tests.support.gateway import forced_sandbox
 
 SUITES: dict[str, Callable[[Bench], Report]] = {
     "stream": stream.measure,
@@ -97,6 +100,8 @@ def main(quick: bool, only: tuple[str, ...], size: int | None, file: Path | None
     console = Console() if sys.stdout.isatty() else Console(width=PIPED_WIDTH)
     show(reports, console)
     console.print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load at the start {load:.1f}")
+    if (kind := forced_sandbox()) is not None:
+        console.print(f"Agents' processes ran with sandbox = {kind!r}", highlight=False)
     if file is not None:
         file.write_bytes(orjson.dumps(to_json(reports), option=orjson.OPT_INDENT_2))
 

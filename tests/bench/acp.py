@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
 from functools import partial
 from statistics import median
@@ -12,7 +10,7 @@ from tests.bench.figures import Figure, Report, Target
 from tests.bench.processes import processor_seconds
 from tests.bench.reader import read_one
 from tests.bench.sdk import FAKE
-from tests.bench.servers import ROOT, Bench, port_of, post_run
+from tests.bench.servers import Bench, command_of, port_of, post_run
 from tests.bench.stream import AROUND, WRITES, Sample, of_peer, sample, taken, whole
 from tests.support.gateway import Gateway, run_input
 
@@ -25,10 +23,8 @@ SDK_SHARE = 10
 def measure(bench: Bench) -> Report:
     agents = bench.home / "acp-agents"
     agents.mkdir(exist_ok=True)
-    command = f"run = {json.dumps([sys.executable, *FAKE])}\nenv = {{ PYTHONPATH = {json.dumps(str(ROOT))} }}\n"
-    (agents / "chunks.toml").write_text(
-        f'id = "chunks"\ndriver = "acp"\nidentity = {{ name = "Chunks" }}\n[command]\n{command}'
-    )
+    identity = 'id = "chunks"\ndriver = "acp"\nidentity = { name = "Chunks" }\n'
+    (agents / "chunks.toml").write_text(identity + command_of(*FAKE))
     with Gateway(bench.home / "acp", "--agents", str(agents)) as gateway:
         gateway.run("chunks", "hello")  # the process is there, as for every thread but the first
         cases: dict[str, Callable[[], Sample]] = {

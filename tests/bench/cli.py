@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
 from functools import partial
 from statistics import median
@@ -11,7 +9,7 @@ from statistics import median
 from tests.bench.figures import Figure, Report, Target
 from tests.bench.processes import processor_seconds
 from tests.bench.reader import read_one
-from tests.bench.servers import ROOT, Bench, port_of, post_run
+from tests.bench.servers import Bench, command_of, port_of, post_run
 from tests.bench.stream import AROUND, WRITES, Sample, of_peer, sample, taken, whole
 from tests.support.gateway import Gateway, run_input
 
@@ -22,9 +20,8 @@ FAKE = ("-m", "tests.fakes.claude")
 def measure(bench: Bench) -> Report:
     agents = bench.home / "cli-agents"
     agents.mkdir(exist_ok=True)
-    command = f"run = {json.dumps([sys.executable, *FAKE])}\nenv = {{ PYTHONPATH = {json.dumps(str(ROOT))} }}\n"
     identity = 'id = "deltas"\ndriver = "cli"\nidentity = { name = "Deltas" }\n'
-    (agents / "deltas.toml").write_text(f'{identity}[command]\n{command}[cli]\ndialect = "claude"\n')
+    (agents / "deltas.toml").write_text(f'{identity}{command_of(*FAKE)}[cli]\ndialect = "claude"\n')
     with Gateway(bench.home / "cli", "--agents", str(agents)) as gateway:
         gateway.run("deltas", "hello")
         cases: dict[str, Callable[[], Sample]] = {

@@ -40,7 +40,7 @@ BOUND = 3.0
 
 
 def measure(bench: Bench) -> Report:
-    samples = max(100, bench.plan.runs * 2)
+    samples = max(400, bench.plan.runs * 2)  # of a hundred, the 99th percentile would be the slowest alone
     with open_limited(bench.home / "fairness") as gateway:
         port = port_of(gateway)
         bench.say("a small run, alone")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import resource
 import selectors
 import socket
-import sys
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter, sleep
@@ -15,7 +13,7 @@ from tests.bench.figures import Figure, Report, Target, interleaved
 from tests.bench.processes import processor_seconds
 from tests.bench.reader import BUFFER, SILENCE, hammer, read_each, read_one
 from tests.bench.sdk import FAKE
-from tests.bench.servers import AGENTS, ROOT, Bench, get, open_gateway, port_of, post_run
+from tests.bench.servers import AGENTS, Bench, command_of, get, open_gateway, port_of, post_run
 from tests.support.gateway import Gateway, run_input
 
 CONNECTIONS = 4
@@ -170,11 +168,8 @@ def measure_crowd(bench: Bench) -> Report:
 def crowd(bench: Bench, name: str, beside: int) -> Gateway:
     folder = bench.home / f"{name}-agents"
     folder.mkdir(exist_ok=True)
-    run, env = json.dumps([sys.executable, *FAKE]), json.dumps(str(ROOT))
-    (folder / "chunks.toml").write_text(
-        f'id = "chunks"\ndriver = "acp"\nidentity = {{ name = "Chunks" }}\n'
-        f"[command]\nrun = {run}\nenv = {{ PYTHONPATH = {env} }}\n"
-    )
+    identity = 'id = "chunks"\ndriver = "acp"\nidentity = { name = "Chunks" }\n'
+    (folder / "chunks.toml").write_text(identity + command_of(*FAKE))
     (folder / "words.py").write_bytes((AGENTS / "words.py").read_bytes())
     for number in range(beside):
         (folder / f"beside-{number}.toml").write_text(AGENT.format(number=number))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -85,6 +87,15 @@ def open_bench(plan: Plan, say: Callable[[str], None]) -> Iterator[Bench]:
 
 def open_gateway(home: Path) -> Gateway:
     return Gateway(home, "--agents", str(AGENTS))
+
+
+def command_of(*arguments: str) -> str:
+    """The table `[command]` of a fake agent, a module of this repository, which is in its PATH: a sandbox
+    (`AGUI_TEST_SANDBOX`) shows what is in PATH, and little else of the machine."""
+    env = {"PYTHONPATH": str(ROOT), "PATH": os.pathsep.join([str(ROOT), os.environ.get("PATH", os.defpath)])}
+    lines = [f"run = {json.dumps([sys.executable, *arguments])}", "[command.env]"]
+    lines += [f"{name} = {json.dumps(value)}" for name, value in env.items()]
+    return "\n".join(["[command]", *lines, ""])
 
 
 def port_of(gateway: Gateway) -> int:

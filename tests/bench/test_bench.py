@@ -8,6 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from gateway.drivers.sandbox.bubblewrap import unusable_reason
 from tests.bench import acp, cli, console, federation, stream
 from tests.bench.figures import Target
 from tests.bench.reader import count_binary
@@ -17,9 +20,10 @@ LIMIT = 120
 SIZE = 2_000
 
 
-def bench(*options: str) -> str:
+def bench(*options: str, **env: str) -> str:
     command = [sys.executable, "-m", "tests.bench", "--quick", "--size", str(SIZE), *options]
-    done = subprocess.run(command, cwd=ROOT, env={**os.environ, "NO_COLOR": "1"}, capture_output=True, timeout=LIMIT)
+    environ = {**os.environ, "NO_COLOR": "1", **env}
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, timeout=LIMIT)
     assert done.returncode == 0, done.stderr.decode()
     assert done.stderr == b""  # no progress where nobody watches
     return done.stdout.decode()
@@ -40,6 +44,13 @@ def test_so_is_a_command_line_agents_process() -> None:
 def test_so_is_the_start_of_a_process_in_the_sandbox() -> None:
     printed = bench("--only", "sandbox")
     assert "with the sandbox" in printed
+
+
+@pytest.mark.skipif(unusable_reason() is not None, reason=f"needs bubblewrap: {unusable_reason()}")
+def test_so_are_agents_whose_processes_run_in_the_sandbox() -> None:
+    printed = bench("--only", "acp", "--only", "cli", "--only", "latency", AGUI_TEST_SANDBOX="bubblewrap")
+    for name in (acp.ACP, cli.CLI, "gateway, ACP", "sandbox = 'bubblewrap'"):
+        assert name in printed
 
 
 def test_so_is_a_gateway_over_a_gateway() -> None:

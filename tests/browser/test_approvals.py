@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.chat_page import box, chat, idle, question, say
+from tests.browser.chat_page import box, call, chat, idle, question, say
 from tests.support.gateway import Gateway
 from tests.web.agent_folder import write_agent
 
@@ -32,10 +32,34 @@ async def agent(turn):
 """
 
 
+ASKER = """\
+import json
+from gateway.events import *
+
+def choice(*options):
+    return {"type": "string", "oneOf": [{"const": name, "title": name, "description": text} for name, text in options]}
+
+SCHEMA = {"type": "object", "properties": {
+    "db": {**choice(("Postgres", "For many writers."), ("SQLite", "One file, no server.")), "title": "Database",
+           "description": "Which database shall I use?"},
+    "extras": {"type": "array", "title": "Extras", "items": choice(("Logging", "Writes each query to a log."))}}}
+
+async def agent(turn):
+    call = "c" + turn.run_id
+    yield ToolCallStart(call, "ask_user")
+    yield ToolCallArgs(call, json.dumps({"questions": [{"question": "Which database shall I use?"}]}))
+    yield ToolCallEnd(call)
+    answers = yield InterruptRequested((Interrupt("q" + turn.run_id, "input_required", "Two questions", call, SCHEMA),))
+    given = answers["q" + turn.run_id].payload
+    yield TextMessageContent(", ".join([given["db"], *given["extras"]]))
+"""
+
+
 @pytest.fixture(scope="module")
 def writer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     home = tmp_path_factory.mktemp("writer")
     write_agent(home / "agents", "writer", WRITER)
+    write_agent(home / "agents", "asker", ASKER)
     with Gateway(home / "gateway", "--agents", str(home / "agents")) as running:
         yield running
 
@@ -75,6 +99,38 @@ def test_a_file_can_be_read_before_it_is_written(page: Page, writer: Gateway, sh
     expect(question(page)).to_contain_text('"greet.py"')
     expect(question(page)).to_contain_text("420")
     shot(page, "approve-file")
+
+
+@pytest.mark.parametrize("name", ["Deny", "Cancel"])
+def test_a_denied_call_says_denied_also_after_a_reload(page: Page, gateway: Gateway, shot: Shot, name: str) -> None:
+    chat(page, gateway)
+    say(page, "approve")
+    page.get_by_test_id("approvals").get_by_role("button", name=name, exact=True).click()
+    expect(question(page)).to_have_count(0)
+    idle(page)
+    denied = call(page, "delete_file")
+    expect(denied).to_have_attribute("data-status", "denied")
+    expect(denied.locator("summary .tag")).to_have_text("denied")
+    shot(page, "denied")
+    page.reload()
+    expect(call(page, "delete_file")).to_have_attribute("data-status", "denied")
+
+
+def test_the_options_of_a_question_show_their_descriptions(page: Page, writer: Gateway, shot: Shot) -> None:
+    chat(page, writer, "asker")
+    say(page, "ask me")
+    databases = question(page).get_by_role("group", name="Database")
+    expect(databases.get_by_label("Postgres")).to_be_visible()
+    expect(databases).to_contain_text("For many writers.")
+    expect(databases).to_contain_text("One file, no server.")
+    extras = question(page).get_by_role("group", name="Extras")
+    expect(extras).to_contain_text("Writes each query to a log.")
+    expect(question(page).get_by_label("Arguments")).to_be_hidden()
+    shot(page, "question")
+    databases.get_by_label("SQLite").check()
+    extras.get_by_label("Logging").check()
+    question(page).get_by_role("button", name="Send").click()
+    expect(page.get_by_test_id("log")).to_contain_text("SQLite, Logging")
 
 
 # -- forms

@@ -258,6 +258,20 @@ def test_running_and_waiting_threads_are_marked(page: Page, gateway: Gateway, sh
     gateway.client.post(f"/runs/{gateway.client.get(f'/agents/demo/threads/{running}').json()['runId']}/cancel")
 
 
+def test_a_new_thread_is_listed_while_its_first_run_goes_on(page: Page, gateway: Gateway, shot: Shot) -> None:
+    chat(page, gateway)
+    say(page, "slow 600")
+    expect(log(page)).to_contain_text("Slow and steady")
+    own = page.get_by_test_id("history").locator("a[aria-current=page]")
+    expect(own).to_contain_text("slow 600")
+    expect(own).to_contain_text("running")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    shot(page, "listed-while-running")
+    page.get_by_role("button", name="Stop").click()
+    idle(page)
+    expect(own).not_to_contain_text("running")
+
+
 def test_a_message_during_a_run_is_queued_and_delivered(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
     say(page, "slow 8")

@@ -160,6 +160,42 @@ def check_accessibility(page: Page) -> None:
     assert [rule["id"] for rule in violations if rule["impact"] in ("serious", "critical")] == [], "\n".join(details)
 
 
+TRANSPORTS = """\
+id = "several"
+driver = "cli"
+options = ["model"]
+command = { run = ["surely-not-installed"] }
+cli = { dialect = "text", process = "turn", transport = "stdio-raw" }
+
+[identity]
+name = "Several"
+
+[[fallback]]
+name = "plain"
+driver = "cli"
+command = { run = ["cat"] }
+cli = { dialect = "text", process = "turn", transport = "stdio-raw" }
+"""
+
+
+def test_an_agents_page_says_which_transport_is_in_use_and_why(page: Page, tmp_path: Path, shot: Shot) -> None:
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "several.toml").write_text(TRANSPORTS, "utf-8")
+    with Gateway(tmp_path / "gateway", "--agents", str(tmp_path / "agents")) as gateway:
+        page.goto(f"{gateway.url}/#/agents/several")
+        transports = page.get_by_test_id("transports").locator("li")
+        expect(transports).to_have_count(2)
+        expect(transports.nth(0)).to_contain_text("Its program is not installed.")
+        expect(transports.nth(1)).to_contain_text("in use")
+        expect(page.locator(".agent-head")).to_contain_text("over plain, its second choice")
+        check_accessibility(page)
+        shot(page, "agent-transports")
+        page.goto(f"{gateway.url}/#/")
+        listed = page.locator("article.agent").filter(has_text="Several")
+        expect(listed).to_have_count(1)
+        expect(listed).to_contain_text("over plain")
+
+
 def test_the_send_button_is_round_on_a_phone(page: Page, gateway: Gateway) -> None:
     page.set_viewport_size({"width": 375, "height": 720})
     chat(page, gateway)

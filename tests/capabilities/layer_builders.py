@@ -6,9 +6,11 @@ from typing import Any
 
 from gateway.capabilities.layers import LayerStatement, profile_layer
 from gateway.capabilities.merge import Snapshot, etag, merge, to_json
+from gateway.capabilities.options import with_options
 from gateway.capabilities.versions import RenderedSnapshot
 from gateway.capability_paths import flatten
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.models.registry import ModelRegistry
 
 
 def snapshot(definition: AgentDefinition, *more: LayerStatement, **layers: dict[str, Any]) -> Snapshot:
@@ -17,7 +19,8 @@ def snapshot(definition: AgentDefinition, *more: LayerStatement, **layers: dict[
         LayerStatement(name, f"{name}'s source", flatten(tree) if _is_nested(tree) else tree)
         for name, tree in layers.items()
     ]
-    return merge([profile_layer(definition), *statements, *more])
+    merged = merge([profile_layer(definition), *statements, *more])
+    return with_options(merged, definition, None, ModelRegistry(definition))
 
 
 def render_json(tree: Any) -> RenderedSnapshot:

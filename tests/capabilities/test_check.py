@@ -9,16 +9,19 @@ from typing import Any
 
 import pytest
 
-from gateway.capabilities.check import GATEWAY_OPTIONS, check_turn
+from gateway.capabilities.check import check_turn
 from gateway.capabilities.layers import LayerStatement
 from gateway.capabilities.merge import Snapshot, merge
+from gateway.capabilities.options import with_options
 from gateway.catalog.capability_table import camel
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.models.registry import ModelRegistry
+from gateway.catalog.options import GATEWAY_OPTIONS, PROCESS_OPTIONS
 from gateway.catalog.sections import Identity
 from gateway.errors import BadInput, NotCapable
 from gateway.turn import Notice, Options, Turn
 
-OPTIONS = {field.name for field in fields(Options)} - GATEWAY_OPTIONS
+OPTIONS = {field.name for field in fields(Options) if camel(field.name) not in (*GATEWAY_OPTIONS, *PROCESS_OPTIONS)}
 
 
 def agent(*options: str) -> AgentDefinition:
@@ -43,6 +46,10 @@ def snapshot_with(values: Mapping[str, Any]) -> Snapshot:
     )
 
 
+def offered_by(definition: AgentDefinition) -> Snapshot:
+    return with_options(merge([]), definition, None, ModelRegistry(definition))
+
+
 def part(kind: str, mime: str | None = None) -> dict[str, Any]:
     source = {"type": "url", "value": "https://example.org/x"}
     return {"type": kind, "source": source if mime is None else source | {"mimeType": mime}}
@@ -56,32 +63,46 @@ def turn(*parts: dict[str, Any], strict: bool = False, warnings: tuple[Notice, .
 # -- wishes
 
 
-@pytest.mark.parametrize("name", sorted(OPTIONS))
+@pytest.mark.parametrize("name", sorted(OPTIONS - {"additional_directories"}))
 def test_an_option_that_the_agent_does_not_list_is_refused_by_name(name: str) -> None:
     sent = Turn("t", "r", options=wishing(name))
     with pytest.raises(NotCapable) as caught:
-        check_turn(sent, merge([]), agent())
+        check_turn(sent, offered_by(agent()), agent())
     problem = caught.value.problem()
     assert problem["pointer"] == f"/forwardedProps/gateway/{camel(name)}"
-    assert (problem["capability"], problem["source"]) == (f"options.{camel(name)}", "profile (mine.toml)")
-    assert repr(camel(name)) in problem["detail"] and "lists none" in problem["detail"]
+    path = f"custom.gateway.options.{camel(name)}"
+    assert (problem["agent"], problem["capability"]) == ("mine", path)
+    assert offered_by(agent()).get(path) is False
+    assert problem["source"] == "profile (mine.toml: options)"
+    assert repr(camel(name)) in problem["detail"] and "This one takes: merge, onDisconnect" in problem["detail"]
 
 
 @pytest.mark.parametrize("name", sorted(OPTIONS))
 def test_an_option_that_the_agent_lists_passes(name: str) -> None:
     sent = Turn("t", "r", options=wishing(name))
-    assert check_turn(sent, merge([]), agent(camel(name))) is sent
+    assert check_turn(sent, offered_by(agent(camel(name))), agent(camel(name))) is sent
+
+
+def test_directories_that_the_agent_cannot_take_are_left_out_with_a_notice() -> None:
+    sent = Turn("t", "r", options=wishing("additional_directories"))
+    checked = check_turn(sent, offered_by(agent()), agent())
+    assert checked.options.additional_directories is None
+    assert [notice.code for notice in checked.warnings] == ["DIRECTORIES_DROPPED"]
+    strict = Turn("t", "r", options=Options(additional_directories=("x",), strict=True))
+    with pytest.raises(NotCapable, match="additionalDirectories"):
+        check_turn(strict, offered_by(agent()), agent())
 
 
 def test_the_refusal_lists_the_known_options() -> None:
-    with pytest.raises(NotCapable, match="lists model, effort"):
-        check_turn(Turn("t", "r", options=Options(mode="plan")), merge([]), agent("model", "effort"))
+    definition = agent("model", "effort")
+    with pytest.raises(NotCapable, match="takes: effort, merge, model, onDisconnect, stream, strict"):
+        check_turn(Turn("t", "r", options=Options(mode="plan")), offered_by(definition), definition)
 
 
 def test_what_the_gateway_does_itself_may_be_wished_of_every_agent() -> None:
     options = Options(on_disconnect="continue", strict=True, merge=True, merge_window_ms=5.0)
-    assert set(GATEWAY_OPTIONS) <= {field.name for field in fields(options)}
-    assert check_turn(Turn("t", "r", options=options), merge([]), agent()).options is options
+    assert set(GATEWAY_OPTIONS) <= {camel(field.name) for field in fields(options)}
+    assert check_turn(Turn("t", "r", options=options), offered_by(agent()), agent()).options is options
 
 
 # -- media

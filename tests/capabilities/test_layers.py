@@ -9,6 +9,7 @@ from ag_ui.core import AgentCapabilities
 
 from gateway.capabilities.layers import current_model, model_layer, profile_layer
 from gateway.capabilities.merge import merge
+from gateway.capabilities.model_choice import unlisted_model
 from gateway.catalog.models.definition import Model
 from tests.capabilities.layer_builders import snapshot
 from tests.catalog.example_agent import otter
@@ -117,6 +118,21 @@ def test_a_model_without_limits_states_only_its_identity() -> None:
     assert model_layer(silent, silent.models[0]).values == {"custom.model.id": "m"}
 
 
+def test_a_model_that_reads_no_pdf_takes_only_that_away() -> None:
+    """A model's list says whether it reads PDF files; text files the agent inserts as text."""
+    assert model_layer(OTTER, Model(id="m", pdf_input=False)).values["multimodal.input.pdf"] is False
+    for value in (True, False):
+        assert "multimodal.input.file" not in model_layer(OTTER, Model(id="m", pdf_input=value)).values
+    assert "multimodal.input.pdf" not in model_layer(OTTER, Model(id="m", pdf_input=True)).values
+
+
+def test_what_the_agent_s_file_denies_no_model_adds() -> None:
+    agent = otter(capabilities={"multimodal": {"input": {"image": False}}})
+    assert "multimodal.input.image" not in model_layer(agent, Model(id="m", image_input=True)).values
+    announced = {"multimodal.input.image": True}
+    assert model_layer(agent, Model(id="m", image_input=True), announced).values["multimodal.input.image"] is True
+
+
 def test_what_the_agent_itself_cannot_no_model_can() -> None:
     statement = {"multimodal.input.image": False, "tools.supported": True}
     layer = model_layer(OTTER, Model(id="m", image_input=True, tools=False), statement)
@@ -127,6 +143,7 @@ def test_what_the_agent_itself_cannot_no_model_can() -> None:
 def test_the_party_that_lists_a_model_is_its_source() -> None:
     assert model_layer(OTTER, LARGE).source == "otter.toml: models.otter-2-large"
     assert model_layer(OTTER, Model(id="new")).source == "what the agent lists: new"
+    assert model_layer(OTTER, unlisted_model("mine")).source == "the name that the run gives"
 
 
 @pytest.mark.parametrize(

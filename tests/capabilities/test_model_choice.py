@@ -71,7 +71,7 @@ def test_strict_makes_a_refusal_of_it() -> None:
 def test_an_unknown_model_is_refused_with_what_was_perhaps_meant() -> None:
     problem = refused(OTTER, turn_for("otter-2-lage"))
     assert (problem["status"], problem["code"]) == (422, "CAPABILITY_ERROR")
-    assert (problem["capability"], problem["source"]) == ("model", "profile (otter.toml)")
+    assert (problem["capability"], problem["source"]) == ("custom.gateway.options.model", "profile (otter.toml)")
     assert (problem["modelStatus"], problem["suggestions"][0]) == ("unknown", "otter-2-large")
     assert problem["pointer"] == "/forwardedProps/gateway/model"
     assert "/agents/otter/models" in problem["detail"]
@@ -84,10 +84,30 @@ def test_a_name_that_could_be_several_is_refused_with_all_of_them() -> None:
 
 def test_where_models_come_from_elsewhere_a_name_is_handed_on_with_a_warning() -> None:
     chosen, model = choose_model(turn_for("eve/whale"), OPEN, ModelRegistry(OPEN))
-    assert (chosen.options.model, model) == ("eve/whale", None)
+    assert model is not None
+    assert (chosen.options.model, model.id, model.model_fields_set) == ("eve/whale", "eve/whale", {"id"})
     [notice] = chosen.warnings
+    assert notice.detail == {"modelStatus": "unknown", "suggestions": []}
     assert notice.code == "MODEL_UNKNOWN" and "unchanged" in notice.message
     assert refused(OPEN, turn_for("eve/whale", strict=True))["modelStatus"] == "unknown"
+
+
+@pytest.mark.parametrize("name", ["otter-2-large-20260101", "us.otter.otter-2-large-v1:0", "large[1m]"])
+def test_names_of_versions_clouds_and_variants_are_taken_where_the_agent_takes_any(name: str) -> None:
+    """agent-mux §6, unknown models at run time."""
+    agent = otter(options=("model",), open_models=True)
+    chosen, model = choose_model(turn_for(name), agent, ModelRegistry(agent))
+    assert model is not None and (chosen.options.model, model.id) == (name, name)
+    [notice] = chosen.warnings
+    assert "otter-2-large" in notice.detail["suggestions"]
+    assert refused(agent, turn_for(name, strict=True))["modelStatus"] == "unknown"
+
+
+def test_the_provider_s_own_name_of_a_model_has_its_facts_and_stays_as_it_is() -> None:
+    models = ({"id": "otter-2", "provider_model": "otter-2-20260101", "budget": False},)
+    agent = otter(options=("model",), open_models=True, models=models)
+    chosen, model = choose_model(turn_for("otter-2-20260101"), agent, ModelRegistry(agent))
+    assert (chosen.options.model, model) == ("otter-2-20260101", agent.models[0])
 
 
 def test_once_the_agent_has_listed_them_there_are_no_others() -> None:

@@ -12,9 +12,10 @@ from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.effort import (
     LEVELS,
     all_levels,
-    budget,
     check_thinking,
-    levels,
+    effort_parameter,
+    offered_budget,
+    offered_effort,
     override_names,
     thinking_parameters,
 )
@@ -84,7 +85,7 @@ def test_an_override_always_wins(level: str, number: int | None, override: dict[
     options = with_options(effort=level, thinking_budget_tokens=number, thinking_override=override)
     params = thinking_parameters(OTTER, LARGE, options)
     assert {key: params[key] for key in override} == override
-    assert set(params) <= override_names(OTTER)
+    assert set(params) <= {*override_names(OTTER)}
 
 
 def test_an_agent_whose_file_states_nothing_is_reported_nothing() -> None:
@@ -95,10 +96,10 @@ def test_an_agent_whose_file_states_nothing_is_reported_nothing() -> None:
 
 
 def test_a_model_s_own_table_stands_before_the_agent_s() -> None:
-    assert levels(OTTER) == levels(OTTER, LARGE) == EFFORT["values"]
-    assert levels(OTTER, OLD) == {"low": "x"}
-    assert levels(OTTER, SMALL) == {}
-    assert levels(SILENT) is None
+    assert offered_effort(OTTER) == offered_effort(OTTER, LARGE) == EFFORT["values"]
+    assert offered_effort(OTTER, OLD) == {"low": "x"}
+    assert offered_effort(OTTER, SMALL) == {}
+    assert offered_effort(SILENT) is None
 
 
 def test_an_agent_offers_what_one_of_its_models_offers() -> None:
@@ -110,12 +111,59 @@ def test_an_agent_offers_what_one_of_its_models_offers() -> None:
 
 
 def test_a_budget_has_the_model_s_range_before_the_agent_s() -> None:
-    assert budget(OTTER) == (100, 9000)
-    assert budget(OTTER, LARGE) == (1024, 4096)
-    assert budget(OTTER, SMALL) is budget(OTTER, OLD) is False
-    assert budget(SILENT) is None
-    assert budget(otter(effort={"budget_parameter": "b"}, models=())) is True
-    assert budget(otter(effort={"parameter": "p"}), LARGE) is False  # a range, and no way to say it
+    assert offered_budget(OTTER) == (100, 9000)
+    assert offered_budget(OTTER, LARGE) == (1024, 4096)
+    assert offered_budget(OTTER, SMALL) is offered_budget(OTTER, OLD) is False
+    assert offered_budget(SILENT) is None
+    assert offered_budget(otter(effort={"budget_parameter": "b"}, models=())) is True
+    assert offered_budget(otter(effort={"parameter": "p"}), LARGE) is False  # a range, and no way to say it
+
+
+def test_an_empty_table_states_that_there_are_no_levels() -> None:
+    assert offered_effort(otter(driver="acp", cli=None, effort={"values": {}}, models=())) == {}
+
+
+# -- agent-mux §8 "translation visible to a user": what an ACP session lists
+
+
+def session(*values: str, option: str = "reasoning") -> dict[str, Any]:
+    choices = [{"value": value} for value in values]
+    config = [{"id": "other", "options": []}, {"id": option, "category": "thought_level", "options": choices}]
+    return {"custom.session.cwd": "/", "custom.session.config": config}
+
+
+def test_an_acp_session_offers_the_levels_that_its_option_has() -> None:
+    layer = session("off", "low", "high")
+    assert offered_effort(SILENT, None, layer) == {"low": "low", "high": "high"}
+    assert (effort_parameter(SILENT, layer), override_names(SILENT, layer)) == ("reasoning", ["reasoning"])
+    assert thinking_parameters(SILENT, None, with_options(effort="high"), layer) == {"reasoning": "high"}
+
+
+def test_max_is_xhigh_where_a_session_has_only_that() -> None:
+    """agent-mux §8: pi over ACP refused `max`."""
+    assert offered_effort(SILENT, None, session("low", "medium", "high", "xhigh")) == {
+        **{level: level for level in ("low", "medium", "high")},
+        "max": "xhigh",
+    }
+    assert (offered_effort(SILENT, None, session("xhigh", "max")) or {})["max"] == "max"
+
+
+def test_the_file_s_word_for_a_level_comes_first() -> None:
+    agent = otter(driver="acp", cli=None, effort={"values": {"high": "deep"}}, models=())
+    assert offered_effort(agent, None, session("high", "deep")) == {"high": "deep"}
+    assert offered_effort(agent, None, session("high", "max")) == {"high": "high", "max": "max"}
+
+
+def test_a_session_that_can_only_turn_thinking_on_and_off_has_no_levels() -> None:
+    layer = session("on", "off")
+    assert offered_effort(SILENT, None, layer) == {}
+    with pytest.raises(NotCapable, match="The session of agent 'otter' does not support thinking effort level 'low'"):
+        check_thinking(SILENT, None, with_options(effort="low"), layer)
+
+
+def test_a_session_without_the_option_has_no_levels_and_one_that_is_not_open_says_nothing() -> None:
+    assert offered_effort(SILENT, None, {"custom.session.cwd": "/"}) == {}
+    assert offered_effort(SILENT, None, {"custom.gateway.worktree.branch": "b"}) is None
 
 
 # -- the five cases of agent-mux

@@ -53,7 +53,7 @@ def test_the_least_that_an_agent_needs(tmp_path: Path) -> None:
     )
     assert (definition.capabilities, definition.options, definition.merge, definition.stall_timeout) == (
         {},
-        (),
+        None,
         True,
         None,
     )
@@ -186,7 +186,7 @@ def test_of_very_many_mistakes_the_first_are_reported() -> None:
 )
 def test_an_unknown_key_below_a_name_of_the_author_s_own_is_reported_too(flags: dict[str, Any], place: Place) -> None:
     problems = mistakes(cli={"dialect": "parrot", "flags": flags})
-    assert problems == [(("cli", "flags", *place), "there is no such key. Known: args, env.")]
+    assert problems == [(("cli", "flags", *place), "there is no such key. Known: args, env, json_env.")]
 
 
 def test_a_driver_without_what_it_needs_is_refused(tmp_path: Path) -> None:

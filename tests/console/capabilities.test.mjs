@@ -33,18 +33,22 @@ test("the session's modes are a picker that is set by its route", () => {
 test("models come from the session, else from the registry if a run may name one", () => {
   const models = [{ modelId: "big", displayName: "Big", isDefault: true, thinkingEffortLevels: ["low", "high"] }, { modelId: "old", deprecated: true }];
   assert.deepEqual(listPickers({}, { models }), []);
-  const [model, effort] = listPickers({}, { models, options: ["model", "effort"] });
-  assert.deepEqual([model.current, model.set, model.options.map(({ name }) => name)], ["big", undefined, ["Big", "old (deprecated)"]]);
-  assert.deepEqual(effort.options.map(({ id }) => id), ["", "low", "high"]);
+  const offers = { model: { values: ["big", "old", "listed"], open: false }, effort: { values: [{ id: "low", native: "minimal" }] } };
+  const [model, effort] = listPickers({}, { models, offers });
+  assert.deepEqual([model.current, model.options.map(({ name }) => name)], ["big", ["Big", "old (deprecated)", "listed"]]);
+  assert.deepEqual(effort.options.map(({ id, description }) => [id, description]), [["", undefined], ["low", "Sent to the agent as “minimal”"]]);
+  const [, chosen] = listPickers({}, { models, offers, selected: { model: "big" } });
+  assert.deepEqual(chosen.options.map(({ id }) => id), ["", "low", "high"], "the levels of the model that was chosen");
   const capabilities = { custom: { session: { models: { current: "s", available: [{ id: "s", name: "S" }] } } } };
-  assert.deepEqual(listPickers(capabilities, { models, options: ["model"] }).map(({ current, set }) => [current, set]), [["s", "model"]]);
+  assert.deepEqual(listPickers(capabilities, { models, offers: { model: true } }).map(({ current, set }) => [current, set]), [["s", "model"]]);
+  assert.deepEqual(listPickers(capabilities, { models, offers: { model: false } }), []);
 });
 
 test("the session's own options are pickers; mode and model are not listed twice", () => {
   const config = [
     { id: "effort", name: "Effort", category: "thought_level", type: "select", value: "low", options: [{ value: "low", name: "Low" }] },
     { id: "web", name: "Web", type: "boolean", value: false, options: [] }, { id: "mode", category: "mode", type: "select", options: [{ value: "ask" }] }];
-  const result = listPickers({ custom: { session: { config } } }, { options: ["effort"] });
+  const result = listPickers({ custom: { session: { config } } }, { offers: { effort: true } });
   assert.deepEqual(result.map(({ id, current }) => [id, current]), [["config:effort", "low"], ["config:web", "false"]]);
 });
 

@@ -17,6 +17,10 @@ test("the status of a call", () => {
   assert.equal(callStatus(call(), { ...idle, interrupts: [{ toolCallId: "c" }] }), "waiting");
   assert.equal(callStatus(call(), { ...idle, pending: ["c"] }), "waiting");
   assert.equal(callStatus(call(), idle), "unknown");
+  assert.equal(callStatus(call(), { ...idle, expired: [{ toolCallId: "c" }] }), "expired");
+  const denied = { ...idle, decisions: new Map([["c", "denied"]]) };
+  assert.equal(callStatus(call(), { ...denied, live: true }), "running", "the agent has not reported it yet");
+  for (const fields of [{}, { result: "" }, { result: "", meta: { acp: { status: "failed" } } }]) assert.equal(callStatus(call(fields), denied), "denied");
   assert.equal(callStatus(call({ result: "" }), idle), "done");
   for (const meta of [{ acp: { status: "failed" } }, { claude: { isError: true } }, { copilot: { success: false } }, { codex: { exitCode: 1 } }]) {
     assert.equal(callStatus(call({ result: "", meta }), idle), "failed", JSON.stringify(meta));
@@ -40,8 +44,11 @@ test("arguments are summarized, also while they are incomplete", () => {
 test("the console tool can be called with its defaults", () => {
   const [{ tool }] = CONSOLE_TOOLS, { question, options } = tool.parameters.properties;
   assert.deepEqual(readQuestion(JSON.stringify({ question: question.default, options: options.default })),
-    { text: question.default, options: options.default });
+    { text: question.default, options: options.default.map((label) => ({ label, about: undefined })) });
   assert.deepEqual(readQuestion("{"), { text: "Pick one", options: [] });
+  const described = [{ label: "Postgres", description: "For many writers." }, { odd: 1 }];
+  assert.deepEqual(readQuestion(JSON.stringify({ question: "Which?", options: described })).options,
+    [{ label: "Postgres", about: "For many writers." }, { label: '{"odd":1}', about: undefined }]);
   assert.deepEqual([isConsoleTool("pick_option"), isConsoleTool("mcp__client__pick_option"), isConsoleTool("rm")], [true, true, false]);
 });
 

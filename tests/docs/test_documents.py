@@ -280,7 +280,7 @@ def test_every_command_of_the_terminal_works(line: str, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr and (done.stdout or done.stderr)
 
 
-NEED_MORE = {"serve", "audit", "login"}
+NEED_MORE = {"serve", "audit", "login", "plugins"}
 """Commands that run for ever, or need a running gateway or an account: they are shown, but not run here."""
 
 

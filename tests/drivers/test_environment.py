@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.drivers.environment import agent_environment, secret_values
+from gateway.drivers.environment import agent_environment, merge_json, secret_values
+from gateway.jsonio import loads
 
 EVERYTHING = {
     "PATH": "/bin",
@@ -80,3 +81,11 @@ def test_the_longest_secret_comes_first() -> None:
         "secret-and-more",
         "secret",
     ]
+
+
+def test_json_in_a_variable_is_merged_with_what_the_operator_set() -> None:
+    current = '{"model":"m","skills":{"paths":["/own"]}}'
+    merged = merge_json(current, '{"skills": {"paths": ["/run"]}}')
+    assert loads(merged) == {"model": "m", "skills": {"paths": ["/own", "/run"]}}
+    for broken in (None, "", "no json", "[]"):
+        assert merge_json(broken, '{"a":1}') == '{"a":1}'

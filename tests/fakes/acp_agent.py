@@ -8,6 +8,10 @@
 --slow-start=SECONDS  answers `initialize` after that time; --never-initialize: never
 --deaf                reads nothing any more once it has a session
 --deaf-tools          never lists the tools of an MCP server again after a change
+--no-mcp              ignores the MCP servers of its sessions
+--late-mcp            starts them beside the first prompt, half a second after the session opened
+--one-table           keeps those of all its sessions in one table, by their names
+--loses-history       loads a session without its history, and says nothing of it
 --ignore-term         goes on after the end of its stdin, and after SIGTERM
 """
 
@@ -38,6 +42,7 @@ class Agent(ToolUser):
         self.made = len(self.sessions)
         self.signed_in = not FLAGS.keys() & {"auth", "auth-late"}
         self.settings: dict[str, dict[str, Any]] = {}
+        self.table: dict[str, Any] = {}
 
     # -- requests
 
@@ -60,11 +65,25 @@ class Agent(ToolUser):
             return self.refuse(number, -32000, "Authentication required")
         if (result := self.result(method, params)) is None:
             return self.refuse(number, -32601, "Method not found")
-        if method in OPENING:
-            self.serve(result.get("sessionId") or params["sessionId"], params["mcpServers"])
+        if method in OPENING and (error := self.start_servers(result.get("sessionId"), params)):
+            return self.refuse(number, -32603, error)
         self.send({"id": number, "result": result})
         while method == "session/new" and "deaf" in FLAGS:
             time.sleep(60)
+        return None
+
+    def start_servers(self, session: str | None, params: dict[str, Any]) -> str | None:
+        """Why the session cannot be opened."""
+        session, servers = session or params["sessionId"], params["mcpServers"]
+        if "no-mcp" in FLAGS:
+            return None
+        for server in servers if "one-table" in FLAGS else ():
+            if self.table.setdefault(server["name"], server) != server:
+                return f"Runtime MCP server '{server['name']}' is already registered with different settings"
+        if "late-mcp" in FLAGS:
+            threading.Timer(0.5, self.serve, (session, servers)).start()
+        else:
+            self.serve(session, servers)
         return None
 
     def refuse(self, number: int, code: int, text: str) -> None:
@@ -74,12 +93,17 @@ class Agent(ToolUser):
         match method, params.get("sessionId"):
             case "initialize", _:
                 time.sleep(float(FLAGS.get("slow-start", 0)))
-                return SECOND if "second" in FLAGS else BARE if "bare" in FLAGS else FULL if "full" in FLAGS else FIRST
+                if "second" in FLAGS:
+                    return SECOND_WITH_MCP if "no-mcp" in FLAGS else SECOND
+                return BARE if "bare" in FLAGS else FULL if "full" in FLAGS else FIRST
             case (("authenticate" | "auth/login"), _):
                 self.signed_in = True
                 return {}
             case "session/new", _:
                 return self.new_session([])
+            case "session/load", str(session) if session in self.sessions and "loses-history" in FLAGS:
+                self.sessions[session] = []
+                return self.settings_of(session)
             case "session/load", str(session) if session in self.sessions:
                 for text in self.sessions[session]:
                     self.say(session, text, "user_message_chunk")
@@ -187,6 +211,7 @@ FULL = initialize_result(
     sessionCapabilities={name: {} for name in ABILITIES},
 )
 SECOND = {"protocolVersion": 2, "info": {"name": "scripted", "version": "2"}, "capabilities": {"session": {}}}
+SECOND_WITH_MCP = SECOND | {"capabilities": {"session": {"mcp": {"stdio": {}}}}}
 
 ASK, AUTO = {"id": "ask", "name": "Ask"}, {"id": "auto", "name": "Auto"}
 SMALL, LARGE = {"modelId": "small", "name": "S"}, {"modelId": "large", "name": "L"}

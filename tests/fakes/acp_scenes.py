@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -225,6 +226,21 @@ class Player:
     def scene_leave_running(self, session: str, *command: str) -> None:
         made = self.ask("terminal/create", {"sessionId": session, "command": " ".join(command)})
         self.say_json(session, made)
+
+    # -- commands of its own
+
+    def scene_run(self, session: str, *command: str) -> None:
+        """Runs a shell's command line in a tool call. When it is cancelled, its turn ends and the command goes on."""
+        call = {"toolCallId": "run", "title": "Shell", "kind": "execute"}
+        self.update(session, "tool_call", status="in_progress", **call)
+        process = subprocess.Popen(["/bin/sh", "-c", " ".join(command)], stdin=subprocess.DEVNULL)
+        self.say_json(session, process.pid)
+        while session not in self.cancelled and process.poll() is None:
+            time.sleep(0.02)
+
+    def scene_start(self, session: str, *command: str) -> None:
+        """Starts a server, and lets it run."""
+        self.say_json(session, subprocess.Popen(["/bin/sh", "-c", " ".join(command)], stdin=subprocess.DEVNULL).pid)
 
     # -- faults
 

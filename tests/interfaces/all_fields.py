@@ -32,7 +32,11 @@ STATED: dict[str, Any] = {
 MODEL: dict[str, Any] = {
     "id": "large", "aliases": ["big"], "name": "Large", "default": True, "deprecated": DAY, "successor": "larger",
     "context": 1000, "output": 100, "thinking": True, "max_thinking": 50, "effort": {"low": "1"}, "budget": [1, 2],
-    "price": {"input": 1, "cached_input": 1, "output": 1, "thinking": 1}, "tools": True, "parallel_tools": True,
+    "price": {
+        "input": 1, "cached_input": 1, "output": 1, "thinking": 1, "cache_write": 1, "cache_write_1h": 2,
+        "tiers": [{"above": 10, "input": 2}],
+    },
+    "pdf_input": True, "tools": True, "parallel_tools": True,
     "tool_streaming": True, "json_mode": True, "structured_output": True, "text_streaming": True,
     "thinking_streaming": True, "image_input": True, "image_output": True, "file_input": True, "provider": "Whole",
     "provider_model": "large-1", "protocol": "chat", "deployment": "hosted", "local": True,

@@ -6,13 +6,16 @@ import json
 
 from gateway import capability_paths
 from gateway.capabilities.agent_facts import probe_layer
+from gateway.capabilities.gateway_leaves import LEAVES
 from gateway.capabilities.layers import LAYERS, LayerStatement, model_layer
 from gateway.capabilities.merge import merge
 from gateway.capabilities.session_tools import SUPPORTED
 from gateway.capabilities.views import acp, relay
 from gateway.capabilities.views.mux_lookup import SOURCES
+from gateway.capability_paths import SESSION_OPEN
 from gateway.catalog.load import bundled, load_catalog
 from gateway.catalog.models.definition import Model
+from gateway.drivers.driver_facts import driver_facts
 from gateway.web.routes import ROUTES
 from gateway.web.transports import transport_layer
 from tests.interfaces import interface
@@ -60,7 +63,8 @@ def layers_of(paths: list[str]) -> list[str]:
     return [layer for layer in LAYERS if any(_states(layer, path) for path in paths)]
 
 
-CLAUDE = load_catalog([bundled()])["claude"]
+CATALOG = load_catalog([bundled()])
+CLAUDE = CATALOG["claude"]
 NOT_CARRIED = frozenset(("transport.pushNotifications",))
 """Transports of AG-UI that the gateway does not carry: an agent's statement about one is left out."""
 AGUI = {SPELT.get(field.path, field.path) for field in interface("agui").fields} - NOT_CARRIED
@@ -71,8 +75,12 @@ STATED: dict[str, set[str]] = {
     | {capability_paths.STEERING}
     | {path for report in recorded() for path in report.handshake_layer},
     "model": set(model_layer(CLAUDE, Model.model_validate_json(json.dumps(MODEL))).values),
-    "session": {SUPPORTED} | {path for report in recorded() for path in report.facts},
-    "gateway": set(relay.with_relay(merge([LayerStatement("gateway", "", transport_layer(ROUTES))])).values),
+    "session": {SUPPORTED, SESSION_OPEN} | {path for report in recorded() for path in report.facts},
+    "gateway": {
+        *relay.with_relay(merge([LayerStatement("gateway", "", transport_layer(ROUTES))])).values,
+        *(path for definition in CATALOG.values() for path in driver_facts(definition)),
+        *LEAVES,
+    },
 }
 
 

@@ -134,11 +134,15 @@ def test_an_agent_that_states_everything_fills_every_field(served: Gateway, view
 
 def test_an_agent_that_states_nothing_claims_nothing(served: Gateway) -> None:
     answer = {view: capabilities(served, "silent", view) for view in VIEWS}
-    assert set(answer["mux"]["unknown"]) == set(mux.FIELDS) - mux.OPTIONAL - {"agent", "installMethods"}
+    refused = {"supportsJsonMode", "supportsStructuredOutput", "supportsThinkingBudgetTokens"}  # ACP has none of them
+    known = {"agent", "installMethods", *refused}
+    assert set(answer["mux"]["unknown"]) == set(mux.FIELDS) - mux.OPTIONAL - known
+    assert [answer["mux"][name] for name in refused] == [False] * len(refused)
     assert set(answer["acp"]["unknown"]) == set(acp.FIELDS) - {"prompt.text", "mcp.stdio"}
     assert answer["relay"]["messaging"]["attachments"] == ["text"]
     assert {"resume", "fork"} & answer["relay"]["lifecycle"].keys() == set()
-    assert answer["agui"].keys() == {"identity", "transport", "custom"}
+    by_the_gateway = {"state", "multiAgent", "humanInTheLoop", "output"}  # what it knows of every process
+    assert answer["agui"].keys() == {"identity", "transport", "custom", *by_the_gateway}
 
 
 @pytest.mark.parametrize(

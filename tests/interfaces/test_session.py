@@ -37,7 +37,8 @@ def test_the_places_in_the_code_are_those_of_the_shape() -> None:
 
 
 def test_every_fact_was_reported_by_an_agent() -> None:
-    assert [path for path in sorted(FIELDS) if not tellers(f"{SESSION}.{path}")] == []
+    by_the_gateway = {"open"}
+    assert [path for path in sorted(FIELDS - by_the_gateway) if not tellers(f"{SESSION}.{path}")] == []
 
 
 def test_the_model_is_found_where_it_stands() -> None:

@@ -10,29 +10,48 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import bundled
+from gateway.drivers.confinement import UNTRUSTED, Confinement
+from gateway.runs.sandbox_choice import SandboxChoice, Situation
+from gateway.settings import Settings
 from tests.live.install import install, programs
 from tests.live.recipes import Ready, load_recipes, prepare
-from tests.support.gateway import Gateway
+from tests.support.gateway import Gateway, forced_sandbox
 
 
 def overlay(name: str, ready: Ready, folder: Path, **acp: object) -> Path:
     """The agent's own definition, with the command and the environment of the test; a folder for `--agents`."""
     told = tomllib.loads((bundled() / f"{name}.toml").read_text("utf-8"))
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [f"id = {json.dumps(name)}", 'driver = "acp"', f"options = {json.dumps(told.get('options', []))}"]
+    lines = [f"id = {json.dumps(name)}", 'driver = "acp"']
+    lines += [f"{key} = {json.dumps(told[key])}" for key in ("options", "without_options") if key in told]
     lines += ["[identity]", f"name = {json.dumps(told['identity']['name'])}"]
     lines += ["[command]", f"run = {json.dumps(list(ready.command))}", "[command.env]"]
     lines += [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in ready.env.items()]
     lines += ["[acp]", *(f"{key} = {json.dumps(value)}" for key, value in {**told.get("acp", {}), **acp}.items())]
+    lines += ["[sandbox]", *(f"{key} = {json.dumps(value)}" for key, value in told.get("sandbox", {}).items())]
     (folder / f"{name}.toml").write_text("\n".join(lines) + "\n")
     return folder
 
 
 def sandbox_flags(models: str) -> tuple[str, ...]:
-    """With AGUI_TEST_SANDBOX=bubblewrap every agent here runs in the sandbox, where it reaches only its model."""
-    kind = os.environ.get("AGUI_TEST_SANDBOX")
-    return ("--sandbox", kind, "--sandbox-hosts", urlsplit(models).netloc) if kind else ()
+    """In a sandbox that `AGUI_TEST_SANDBOX` demands, an agent reaches its model, and no other host of this machine."""
+    return ("--sandbox-hosts", urlsplit(models).netloc) if forced_sandbox() else ()
+
+
+@contextmanager
+def confined(definition: AgentDefinition, models: str, work: Path) -> Iterator[Confinement]:
+    """Of a session without a gateway around its driver: in a sandbox if `AGUI_TEST_SANDBOX` demands one."""
+    if (kind := forced_sandbox()) is None:
+        yield UNTRUSTED
+        return
+    sandboxes = SandboxChoice(Settings.model_validate({"sandbox": kind, "sandbox_hosts": [urlsplit(models).netloc]}))
+    try:
+        situation = Situation(is_trusted=True, is_unattended=False)
+        yield Confinement(sandbox=sandboxes.choose(definition, "", [work], situation))
+    finally:
+        sandboxes.close()
 
 
 @contextmanager

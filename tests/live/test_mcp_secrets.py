@@ -32,7 +32,7 @@ def models() -> Iterator[ModelServer]:
 
 @pytest.mark.parametrize("agent", agents((*CLI, *ACP)))
 def test_no_key_of_the_operator_reaches_the_server(agent: str, models: ModelServer, tmp_path: Path) -> None:
-    server, note = write_server(tmp_path)
+    server, note = write_server(tmp_path / "work")
     harness = bundled_behind_gateway if agent in CLI else behind_gateway
     with harness(agent, models.url, tmp_path) as gateway:
         props = {"gateway": {"mcpServers": [server]}}

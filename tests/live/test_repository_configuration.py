@@ -3,8 +3,8 @@
 Incident class: a cloned repository runs code at the first turn (Gemini CLI headless trust, Claude Code CVE-2025-59536,
 opencode CVE-2026-22812). The attack: one repository with every vendor's project files, each of which creates its own
 canary. The promise: in a folder without trust no canary is created, and nothing is written into the user's own
-configuration; in a trusted one only those whose file and command the question had listed. There is no sandbox
-here: trust has to keep this promise alone.
+configuration; in a trusted one only those whose file and command the question had listed. Canaries are in the
+workspace, where an agent may write in a sandbox too: trust has to keep this promise alone.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def codex_config(home: Path) -> bytes | None:
 
 @pytest.mark.parametrize("agent", agents(AGENTS))
 def test_an_untrusted_repository_runs_nothing(agent: str, models: ModelServer, tmp_path: Path) -> None:
-    repository = build_repository(tmp_path / "work", tmp_path / "canaries")
-    with bundled_behind_gateway(agent, models.url, tmp_path, "--sandbox", "none", trust=False) as gateway:
+    repository = build_repository(tmp_path / "work", tmp_path / "work" / "canaries")
+    with bundled_behind_gateway(agent, models.url, tmp_path, trust=False) as gateway:
         before = codex_config(tmp_path)
         question = ask(gateway, agent, "t")
         assert repository.touched() == set()
@@ -90,8 +90,8 @@ def test_an_untrusted_repository_runs_nothing(agent: str, models: ModelServer, t
 def test_a_trusted_repository_runs_only_what_was_shown(
     agent: str, option: str, models: ModelServer, tmp_path: Path
 ) -> None:
-    repository = build_repository(tmp_path / "work", tmp_path / "canaries")
-    with bundled_behind_gateway(agent, models.url, tmp_path, "--sandbox", "none", trust=False) as gateway:
+    repository = build_repository(tmp_path / "work", tmp_path / "work" / "canaries")
+    with bundled_behind_gateway(agent, models.url, tmp_path, trust=False) as gateway:
         before = codex_config(tmp_path)
         question = ask(gateway, agent, "t")
         assert repository.touched() == set()

@@ -6,15 +6,17 @@ The scripted model is on a port of the machine's loopback interface, which the o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from gateway.catalog.load import bundled, load_file
 from gateway.drivers.sandbox.bubblewrap import unusable_reason
 from tests.fakes.model_server.server import ModelServer
-from tests.live.harness import bundled_behind_gateway
+from tests.live.harness import behind_gateway, bundled_behind_gateway
 from tests.live.scenarios import in_order
 from tests.live.selection import agents
 from tests.support.gateway import events_of, run_input
@@ -58,3 +60,17 @@ def test_an_agent_in_the_sandbox_runs_a_tool_and_sees_no_secret(
         told = gateway.client.get(f"/agents/{agent}/capabilities", params=query).json()
         assert told["execution"]["sandboxed"] is True
         assert told["custom"]["gateway"]["sandbox"]["kind"] == "bubblewrap"
+
+
+@pytest.mark.parametrize(("agent", "harness"), [("claude", bundled_behind_gateway), ("codex-acp", behind_gateway)])
+def test_the_variable_of_these_tests_puts_their_agents_into_the_sandbox(
+    agent: str, harness: Callable[..., Any], models: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGUI_TEST_SANDBOX", "bubblewrap")
+    with harness(agent, models.url, tmp_path) as gateway:
+        events = gateway.run(agent, "hello", threadId="t1")
+        assert events[-1]["type"] == "RUN_FINISHED", events[-1]
+        told = gateway.client.get(f"/agents/{agent}/capabilities", params={"thread": "t1"}).json()
+        assert told["custom"]["gateway"]["sandbox"]["kind"] == "bubblewrap"
+        own = load_file(bundled() / f"{agent}.toml").sandbox
+        assert set(own.home_write) <= set(told["custom"]["gateway"]["sandbox"]["writable"])

@@ -29,12 +29,12 @@ from gateway.events import (
 )
 from gateway.turn import Answer, Turn
 from tests.fakes.model_server.server import ModelServer
-from tests.live.harness import bundled_behind_gateway, overlay
+from tests.live.harness import bundled_behind_gateway, confined, overlay
 from tests.live.install import install, programs
 from tests.live.recipes import load_recipes, prepare
 from tests.live.selection import EVERY_TIME, agents
 
-CLI = ("claude", "codex", "copilot", "opencode", "pi", "omp")
+CLI = ("claude", "codex", "copilot", "opencode", "pi", "omp", "hermes")
 ACP = ("claude-agent-acp", "codex-acp")
 LIMIT = 120.0
 
@@ -135,22 +135,24 @@ def stop_reason(seen: list[Event]) -> str:
 
 @asynccontextmanager
 async def talking(driven: Any, models: ModelServer, work: Path) -> AsyncIterator[Talk]:
-    driver, definition = driven
-    async with anyio.create_task_group() as tasks:
-        running = driver(load_file(definition), tasks)
-        try:
-            session = await running.open(Opening("t1", cwd=work))
-            handshake_layer = await running.handshake_layer()
-            assert handshake_layer["custom"]["gateway"]["steering"] is True
-            yield Talk(session, models)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await running.aclose()
-            tasks.cancel_scope.cancel()
+    driver, file = driven
+    definition = load_file(file)
+    with confined(definition, models.url, work) as confinement:
+        async with anyio.create_task_group() as tasks:
+            running = driver(definition, tasks)
+            try:
+                session = await running.open(Opening("t1", cwd=work, confinement=confinement))
+                handshake_layer = await running.handshake_layer()
+                assert handshake_layer["custom"]["gateway"]["steering"] is True
+                yield Talk(session, models)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await running.aclose()
+                tasks.cancel_scope.cancel()
 
 
 def runs_a_tool(agent: str) -> type[Event]:
-    return ToolCallStart if agent in ACP else ToolCallEnd
+    return ToolCallStart if agent in (*ACP, "hermes") else ToolCallEnd
 
 
 @pytest.mark.parametrize("agent", agents([*CLI, *ACP], [*EVERY_TIME, "pi"]))
@@ -158,7 +160,8 @@ def test_words_reach_the_turn_under_way_once(agent: str, driven: Any, models: Mo
     async def play() -> None:
         async with talking(driven, models, tmp_path / "work") as talk:
             words = f"LONG 2 {uuid4().hex}"
-            seen = await talk.ends(await talk.says("SHELL sleep 2; echo slept"), words, runs_a_tool(agent))
+            # The model repeats the first 200 characters of a result; Hermes puts the words at the end of one.
+            seen = await talk.ends(await talk.says("SHELL sleep 2; seq 200"), words, runs_a_tool(agent))
             assert heard(seen) == [words]
             assert stop_reason(seen) == "end_turn"
             assert talk.reached(words), "the model was asked with them in the same turn"

@@ -213,13 +213,37 @@ def test_after_a_restart_a_waiting_turn_is_lost_once_and_the_thread_goes_on(tmp_
         stateless, _, (later,) = ask(gateway, "asks-for-a-new-turn")
         gateway.kill()
         gateway.start()
-        assert played(gateway, "asks", threadId=thread)[-1]["code"] == "INTERRUPT_OPEN", "it is known"
+        shown = gateway.client.get(f"/agents/asks/threads/{thread}").json()
+        assert (shown["status"], shown["interrupts"], shown["pendingRunId"]) == ("idle", [], None)
+        assert shown["expiredInterrupts"] == [{**question, "cause": "gateway-restarted"}]
+        listed = gateway.client.get("/agents/asks/threads").json()["threads"]
+        assert [each["status"] for each in listed if each["threadId"] == thread] == ["idle"]
         assert resume(gateway, "asks", thread, resolved(question, True), messages=[])[-1]["code"] == "TURN_LOST"
         again = resume(gateway, "asks", thread, resolved(question, True), messages=[])
         assert types_of(again) == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
         assert cancel(gateway, run_id) == "over"
         events = resume(gateway, "asks-for-a-new-turn", stateless, resolved(later, True))
         assert text_of(events) == "stateless=resolved:True", "what no client waits for is not lost"
+
+
+def test_after_a_restart_the_next_message_goes_on_and_asks_again(tmp_path: Path) -> None:
+    gateway = staged(tmp_path, "interrupts")
+    with gateway:
+        thread, _, (question,) = ask(gateway, "asks")
+        gateway.kill()
+        gateway.start()
+        (again,) = interrupts_of(played(gateway, "asks", threadId=thread))
+        shown = gateway.client.get(f"/agents/asks/threads/{thread}").json()
+        assert (shown["status"], shown["interrupts"], shown["expiredInterrupts"]) == ("blocked", [again], [])
+
+
+def test_what_expired_is_shown_until_the_thread_goes_on(tmp_path: Path) -> None:
+    gateway = staged(tmp_path, "interrupts", interrupt_ttl=0.05)
+    with gateway:
+        thread, _, (question,) = ask(gateway, "asks")
+        path = f"/agents/asks/threads/{thread}"
+        expired = eventually(lambda: gateway.client.get(path).json()["expiredInterrupts"])
+        assert expired == [{**question, "cause": "not-answered-in-time"}]
 
 
 def test_a_waiting_turn_ends_with_the_gateway(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gateway.events import Interrupt
+from gateway.runs.approval_audit import list_decisions
 from gateway.runs.interrupts import MAX_CLOSED_ENTRIES, Interrupts, ResumeResult, parse_time, to_interrupt
 from gateway.turn import Answer
 
@@ -328,3 +329,22 @@ def test_closed_questions_are_forgotten_in_time_and_open_ones_never() -> None:
     assert open_ids(kept) == ["first"]
     assert code(resume(kept, yes("first"), yes("unknown-50"))) is None, "the newest are remembered"
     assert code(resume(kept, yes("first"), yes("unknown-49"))) == "INTERRUPT_UNKNOWN"
+
+
+@pytest.mark.parametrize(
+    ("payload", "decision"),
+    [
+        ({"approved": False}, "denied"),
+        ({"approved": True}, "approved"),
+        ({"optionId": "no"}, "denied"),
+        (None, "denied"),
+    ],
+)
+def test_a_thread_states_how_the_user_decided_about_a_call(payload: Any, decision: str) -> None:
+    options = {"agent": {"options": [{"optionId": "no", "kind": "reject_once"}]}}
+    asked = {"id": "q", "reason": "tool_call", "toolCallId": "call", "metadata": options}
+    interrupts = Interrupts()
+    interrupts.add([asked, {"id": "form", "reason": "input_required", "toolCallId": "other"}], "run", parked=True)
+    resume(interrupts, Answer("q", "resolved", payload), Answer("form", "resolved", {}))
+    stored = Interrupts.loads(interrupts.dumps())
+    assert list_decisions(stored) == [{"toolCallId": "call", "decision": decision}]

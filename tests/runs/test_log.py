@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gateway.errors import AgentFault, GatewayError, StoreError
 from gateway.events import Wire
-from gateway.runs.log import MAX_OBJECT_CHUNKS, READ_BYTES, Chunk, Log, Reader, Replay
+from gateway.runs.log import MAX_PACK_BYTES, PACKED_CHUNKS, READ_BYTES, Chunk, Log, Reader, Replay
 from gateway.store.base import Piece, RunRecord, Status
 from gateway.store.memory import MemoryStore
 from tests.agui.streams import steady
@@ -152,11 +152,35 @@ async def test_no_more_is_kept_in_memory_than_the_tail() -> None:
     assert [chunk.first for chunk in log._tail] == [201], "the newest is kept, however large"
 
 
-async def test_only_the_newest_chunks_are_kept_as_objects() -> None:
+async def test_only_the_newest_chunks_are_kept_as_objects_and_the_older_ones_as_few() -> None:
     log, _ = await opened()
-    for number in range(MAX_OBJECT_CHUNKS * 2):
+    for number in range(PACKED_CHUNKS * 4):
         await log.append([event(number)])
-    assert [chunk.events is not None for chunk in log._tail] == [False] * MAX_OBJECT_CHUNKS + [True] * MAX_OBJECT_CHUNKS
+    assert [(len(chunk.lines), chunk.events is not None) for chunk in log._tail] == [
+        *[(PACKED_CHUNKS, False)] * 3,
+        *[(1, True)] * PACKED_CHUNKS,
+    ]
+
+
+async def test_large_chunks_stay_apart() -> None:
+    log, _ = await opened(log_tail_bytes=10 * MAX_PACK_BYTES)
+    for number in range(PACKED_CHUNKS * 2):
+        await log.append([event(number, MAX_PACK_BYTES // 10)])
+    assert [chunk.events is not None for chunk in log._tail] == [False] * PACKED_CHUNKS + [True] * PACKED_CHUNKS
+
+
+@pytest.mark.parametrize("tail", [10**6, 3000])
+async def test_a_reader_at_any_place_gets_the_rest_of_chunks_that_became_one(tail: int) -> None:
+    log, _ = await opened(log_tail_bytes=tail)
+    held = log.follow()
+    await log.append([event(1)])
+    chunks = await held.next()
+    for number in range(2, PACKED_CHUNKS * 4):
+        await log.append([event(number)])
+    assert lines_of(chunks) == [(1, lines_of(chunks)[0][1])], "a chunk that a reader has does not change"
+    await seal(log)
+    for after in range(log.last):
+        assert [number for number, _ in await read_all(log.follow(after))] == list(range(after + 1, log.last + 1))
 
 
 async def test_a_slow_reader_is_never_handed_more_than_a_piece() -> None:

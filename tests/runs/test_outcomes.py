@@ -55,8 +55,8 @@ def test_opening_a_session_between_runs_does_not_undo_a_failure() -> None:
     endings.run_ended(THREAD, DIED, is_parked=False)
     assert not endings.session_opened(THREAD)
     assert endings.get(THREAD) == "failed"
-    endings.forget(THREAD)
-    assert endings.get(THREAD) == "idle"
+    endings.thread_deleted(THREAD)
+    assert endings.get(THREAD) == "offline"
 
 
 def test_only_so_many_are_kept() -> None:

@@ -38,9 +38,9 @@ async def test_an_activity_is_read_as_it_was_when_it_was_published() -> None:
     subscription.add(THREAD)
     world.outcomes.session_released(THREAD)
     world.activities.publish(THREAD)
-    world.outcomes.forget(THREAD)
+    world.outcomes.thread_deleted(THREAD)
     world.activities.publish(THREAD)
-    assert [(await subscription.next()).outcome for _ in range(2)] == ["released", "idle"]
+    assert [(await subscription.next()).outcome for _ in range(2)] == ["released", "offline"]
     assert subscription.take() is None
 
 

@@ -44,20 +44,20 @@ class Gateway:
         trusted = _trust_flags(self.workspace, flags) if trust else []
         self._flags = (*flags, *trusted, "--store", store or f"sqlite://{home / 'gateway.db'}")
         config = {"XDG_CONFIG_HOME": str(home / "config")} if xdg else {}
-        # Fake agents are modules of this repository, which a sandbox does not show; its tests set `--sandbox`.
-        own = {"AGUI_GATEWAY_SANDBOX": "none", **({"XDG_DATA_HOME": str(home)} if xdg else {})}
+        own = {"AGUI_GATEWAY_SANDBOX": forced_sandbox() or "none", **({"XDG_DATA_HOME": str(home)} if xdg else {})}
         self._env = {**own, **config, **(env or {})}
         self._process: subprocess.Popen[str] | None = None
         self.url = ""
         self.client = httpx.Client(timeout=ANSWER_LIMIT)
         self.log = home / "stderr.txt"
 
-    def start(self) -> Gateway:
+    def start(self, port: int = 0) -> Gateway:
+        """`port`: 0 for any."""
         environ = {key: value for key, value in os.environ.items() if not key.startswith("AGUI_GATEWAY_")}
         environ |= {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1", **self._env}
         with self.log.open("a") as stderr:
             self._process = subprocess.Popen(
-                [*self._prefix, sys.executable, "-m", "gateway", "serve", "--port", "0", *self._flags],
+                [*self._prefix, sys.executable, "-m", "gateway", "serve", "--port", str(port), *self._flags],
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 text=True,
@@ -143,6 +143,12 @@ class Gateway:
         with self.client.stream("POST", f"/agents/{agent}", json=body) as response:
             assert response.status_code == 200, response.read()
             yield (json.loads(line[6:]) for line in response.iter_lines() if line.startswith("data: "))
+
+
+def forced_sandbox() -> str | None:
+    """With AGUI_TEST_SANDBOX=bubblewrap, agents of the live tests and of the benchmark run in the sandbox. Those of the
+    other tests cannot: fake agents are modules of this repository, which a sandbox does not show."""
+    return os.environ.get("AGUI_TEST_SANDBOX") or None
 
 
 def _trust_flags(home: Path, flags: tuple[str, ...]) -> list[str]:

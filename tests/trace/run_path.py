@@ -37,7 +37,7 @@ from gateway.web.app import create_app
 from tests.support.project import ROOT
 from tests.test_imports import TABLE, VOCABULARY, package_of
 
-MAX_MODULES = 120
+MAX_MODULES = 135
 """85 before trust, the sandbox, callers, limits, owners and the audit log were on the way: each is asked once."""
 RUN_LIMIT_SECONDS = 60.0
 PROMPT = "trace-this-prompt"

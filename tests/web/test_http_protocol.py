@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import socket
+import time
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.web.lingering_transport import LINGER_BYTES, LINGER_SECONDS
 from tests.agui.streams import steady
 from tests.support.gateway import Gateway, events_of, run_input, text_of
 from tests.web.conftest import HEADER_LIMIT
@@ -196,3 +200,42 @@ def test_an_offer_to_become_a_websocket_where_there_is_none_is_answered_as_plain
     with Connection(gateway) as connection:
         for _ in range(2):
             assert connection.send(request("/agents/echo", headers=lines)).answer().json()["id"] == "echo"
+
+
+# -- a client that is still sending
+
+LATE = b"x" * (LINGER_BYTES - 1000)
+
+
+@pytest.mark.parametrize("connection_header", [[CLOSE], []], ids=["close", "keep open"])
+def test_the_answer_reaches_a_client_that_is_still_sending_its_body(
+    gateway: Gateway, connection_header: list[str]
+) -> None:
+    """The gateway refuses after the headers. Closed at once, the connection would be reset under the client's body."""
+    lines = [*connection_header, "Content-Type: application/json", f"Content-Length: {len(LATE)}"]
+    head = request("/agents/nobody", headers=lines, method="POST")
+    port = urlsplit(gateway.url).port
+    with socket.create_connection(("127.0.0.1", port), 30) as sock:
+        sock.sendall(head)
+        came = sock.recv(65536)
+        assert came.startswith(b"HTTP/1.1 404"), came
+        for start in range(0, len(LATE), 20_000):
+            sock.sendall(LATE[start : start + 20_000])  # no reset
+        if connection_header:
+            while piece := sock.recv(65536):
+                came += piece
+            assert b"UNKNOWN_AGENT" in came
+
+
+def test_a_client_that_goes_on_sending_is_closed_after_a_while(gateway: Gateway) -> None:
+    head = request("/agents/nobody", headers=[CLOSE, "Content-Length: 1000"], method="POST")
+    port = urlsplit(gateway.url).port
+    with socket.create_connection(("127.0.0.1", port), 30) as sock:
+        sock.sendall(head)
+        while sock.recv(65536):
+            pass
+        started = time.monotonic()
+        with pytest.raises(ConnectionError):
+            while time.monotonic() < started + LINGER_SECONDS + 20:
+                sock.sendall(b"x")
+                time.sleep(0.05)

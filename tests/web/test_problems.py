@@ -91,7 +91,7 @@ def test_422_for_an_input_with_wrong_fields_names_each_of_them(gateway: Gateway)
 def test_422_for_what_the_agent_cannot_do_names_the_source(gateway: Gateway) -> None:
     body = run_input(forwardedProps={"gateway": {"model": "gpt-99"}})
     problem = problem_in(gateway.post("echo", body), 422, "CAPABILITY_ERROR")
-    assert (problem["pointer"], problem["source"]) == ("/forwardedProps/gateway/model", "profile (echo.toml)")
+    assert (problem["pointer"], problem["source"]) == ("/forwardedProps/gateway/model", "profile (echo.toml: options)")
 
 
 def test_431_for_headers_over_the_limit(small: Gateway) -> None:

@@ -169,10 +169,10 @@ def test_changed_arguments_are_a_no_where_the_agent_cannot_run_them() -> None:
 
 
 def test_the_users_text_goes_with_every_decision() -> None:
-    named = Approval((ONCE, REJECT), feedback=FEEDBACK, feedback_field="message")
+    named = Approval((ONCE, REJECT), feedback=FEEDBACK)
     for payload in ({"approved": True}, {"approved": False}, {"optionId": "reject"}, {"optionId": "?"}, {}):
-        assert named.decide(resolved({**payload, "message": "use blue"})).feedback == "use blue"
-        assert named.decide(resolved({**payload, "message": ["use blue"], "feedback": "x"})).feedback is None
+        assert named.decide(resolved({**payload, "feedback": "use blue"})).feedback == "use blue"
+        assert named.decide(resolved({**payload, "feedback": ["use blue"], "message": "x"})).feedback is None
 
 
 # -- policies

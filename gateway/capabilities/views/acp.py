@@ -13,6 +13,7 @@ from gateway.capabilities.merge import Snapshot
 from gateway.capabilities.views.mux_lookup import find_fact
 from gateway.capability_paths import unflatten
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.options import declared_options
 
 PREFIX = "custom.acp."
 
@@ -65,7 +66,7 @@ def _read_field(name: str, snapshot: Snapshot, definition: AgentDefinition) -> b
 def _derive_field(name: str, snapshot: Snapshot, definition: AgentDefinition) -> bool | None:
     if definition.driver in ("cli", "python"):
         option = REQUIRED_OPTIONS.get(name.partition(".")[0])
-        if name in ACP_METHODS or (option is not None and option not in definition.options):
+        if name in ACP_METHODS or (option is not None and option not in declared_options(definition)):
             return False
         if name == "additionalDirectories":
             return True

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.capabilities.merge import Snapshot
-from gateway.capabilities.views.mux_lookup import find_fact
+from gateway.capabilities.views.mux_lookup import find_fact, is_refused
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.install import command_line
 from gateway.catalog.sections import Install
@@ -76,8 +76,8 @@ OPTIONAL = frozenset(
 UNKNOWN: Any = object()
 """Marks an absent field; `null` is a value of `skillsFormat`."""
 
-INSTALL_TYPES = {"uv": "pip", "shell": "curl"}
-"""Kind of installation → agent-mux's name of it."""
+INSTALL_TYPES = {"uv": "pip", "shell": "curl", "powershell": "manual"}
+"""Kind of installation → agent-mux's name of it. It has none for an installer of PowerShell: `curl` would be wrong."""
 
 AUTH_NAMES = {
     "api-key": "API key",
@@ -96,6 +96,8 @@ def view(snapshot: Snapshot, definition: AgentDefinition) -> dict[str, Any]:
 
 
 def _read_field(name: str, snapshot: Snapshot, definition: AgentDefinition) -> Any:
+    if definition.is_local_process and is_refused(snapshot, name):
+        return False  # whatever the program itself can do
     if name in DERIVED_FIELDS:
         return DERIVED_FIELDS[name](snapshot, definition)
     value = find_fact(snapshot, name).value
@@ -125,7 +127,8 @@ def _lacks_effort(snapshot: Snapshot, definition: AgentDefinition) -> bool:
 
 def _skills_format(snapshot: Snapshot, definition: AgentDefinition) -> Any:
     skills_format = find_fact(snapshot, "skillsFormat").value
-    if skills_format is None and find_fact(snapshot, "supportsSkills").value is not False:
+    has_skills = not is_refused(snapshot, "supportsSkills") and find_fact(snapshot, "supportsSkills").value is not False
+    if skills_format is None and has_skills:
         return UNKNOWN
     return skills_format
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.capabilities.merge import UNKNOWN_SOURCE, Snapshot
+from gateway.capability_paths import OPTIONS
 
 SOURCES: dict[str, tuple[tuple[str, ...], ...]] = {
     "canResume": (("custom.acp.resumeSession", "custom.acp.loadSession"), ("custom.mux.canResume",)),
@@ -36,6 +37,18 @@ SOURCES: dict[str, tuple[tuple[str, ...], ...]] = {
 """agent-mux's name → groups of paths, best first. In one group any path that is true counts. A name that is not listed
 is looked up under `custom.mux` alone."""
 
+OPTIONS_OF_FIELDS = {
+    "canResume": ("sessionId",),
+    "canFork": ("forkSessionId",),
+    "supportsMCP": ("mcpServers",),
+    "supportsSkills": ("skills",),
+    "supportsJsonMode": ("outputFormat",),
+    "supportsStructuredOutput": ("outputSchema",),
+    "supportsThinking": ("effort", "thinkingBudgetTokens", "thinkingOverride"),
+    "supportsThinkingBudgetTokens": ("thinkingBudgetTokens",),
+}
+"""agent-mux's field → the options of a run that it stands for. It is false where all of them are refused."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -55,6 +68,12 @@ def find_fact(snapshot: Snapshot, name: str) -> Fact:
         if known:
             return next((fact for fact in known if fact.value is True), known[0])
     return Fact(None, groups[-1][0])
+
+
+def is_refused(snapshot: Snapshot, name: str) -> bool:
+    """Whether the gateway refuses every option of a run that agent-mux's field stands for."""
+    options = OPTIONS_OF_FIELDS.get(name, ())
+    return bool(options) and all(snapshot.get(f"{OPTIONS}.{option}") is False for option in options)
 
 
 def _read_agent_fact(snapshot: Snapshot, path: str) -> Fact:

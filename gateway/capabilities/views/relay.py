@@ -100,7 +100,9 @@ def status(thread_status: ThreadStatus | None, availability: str | None) -> str 
         return "failed" if availability == "broken" else "offline"
     if thread_status is None:
         return None if availability is None else "idle"
-    return thread_status.last_outcome if thread_status.exists else "offline"
+    if not thread_status.exists:
+        return "offline" if thread_status.last_outcome == "offline" else "idle"
+    return thread_status.last_outcome
 
 
 def _busy_status(thread_status: ThreadStatus) -> str | None:

@@ -15,17 +15,35 @@ from pydantic import Field
 from gateway.catalog.sections import Level, Section
 
 
-class Price(Section):
+class PriceTable(Section):
     """US dollars per million tokens. Prices are decimals and are never rounded."""
 
     input: Decimal | None = Field(default=None, ge=0)
     """Input tokens. Default: unknown."""
     cached_input: Decimal | None = Field(default=None, ge=0)
     """Input tokens that were read from the provider's cache. Default: the same as `input`."""
+    cache_write: Decimal | None = Field(default=None, ge=0)
+    """Input tokens that were written to the provider's cache, for its usual time. Default: unknown."""
+    cache_write_1h: Decimal | None = Field(default=None, ge=0)
+    """Input tokens that were written to the provider's cache for one hour. Default: unknown."""
     output: Decimal | None = Field(default=None, ge=0)
     """Output tokens. Default: unknown."""
     thinking: Decimal | None = Field(default=None, ge=0)
     """Thinking tokens. Default: the same as `output`."""
+
+
+class PriceTier(PriceTable):
+    """The prices of requests with a long input. A price that is missing here is the same as without the tier."""
+
+    above: int = Field(ge=1)
+    """The tier holds for requests with more input tokens than this, and then for all tokens of the request."""
+
+
+class Price(PriceTable):
+    """US dollars per million tokens. Prices are decimals and are never rounded."""
+
+    tiers: tuple[PriceTier, ...] = ()
+    """Other prices for requests with a long input: `[{ above = 200_000, input = 2.5, output = 15 }]`."""
 
 
 class Model(Section):
@@ -78,7 +96,9 @@ class Model(Section):
     image_output: bool | None = None
     """Whether the model makes images."""
     file_input: bool | None = None
-    """Whether the model reads files."""
+    """Whether files can be sent to the model. Text files an agent can insert as text, whatever the model."""
+    pdf_input: bool | None = None
+    """Whether the model reads PDF files. False takes the agent's own `pdf` away; true does not add it."""
     provider: str | None = None
     """Who serves the model: `"anthropic"`."""
     provider_model: str | None = None
@@ -95,3 +115,7 @@ class Model(Section):
     """The day on which this entry was last compared with `source`. Default: `verified` of the file."""
     source: str | None = None
     """The address of the document from which the facts are taken."""
+
+
+class UnlistedModel(Model):
+    """A model that is in no list: only its name is known, from a run."""

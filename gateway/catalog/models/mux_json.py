@@ -13,8 +13,8 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.effort import LEVELS, budget, levels
-from gateway.catalog.models.definition import Model
+from gateway.catalog.effort import offered_budget, offered_effort, override_names
+from gateway.catalog.models.definition import Model, PriceTier
 from gateway.catalog.sections import FlagTable
 
 Source = Literal["bundled", "remote"]
@@ -22,6 +22,16 @@ Source = Literal["bundled", "remote"]
 PROTOCOL_ARGUMENTS = {"acp": ("session/set_model", "{model}")}
 """Drivers whose protocol has a method for choosing a model; in the others it is a field called `model`."""
 DEFAULT_ARGUMENT = ("model", "{model}")
+
+PRICE_NAMES = {
+    "input": "inputPricePerMillion",
+    "cached_input": "cachedInputPricePerMillion",
+    "cache_write": "cacheWritePricePerMillion",
+    "cache_write_1h": "cacheWrite1hPricePerMillion",
+    "output": "outputPricePerMillion",
+    "thinking": "thinkingPricePerMillion",
+}
+"""Key of a price in `[[models]]` → its name in the JSON."""
 
 # fmt: off
 FIELDS = (
@@ -69,7 +79,7 @@ def describe(definition: AgentDefinition, model: Model, source: Source, updated:
     }
     unknown = [name for name in FIELDS if values[name] is None and name not in OPTIONAL]
     known = {name: values[name] for name in FIELDS if values[name] is not None}
-    return known | ({"unknown": unknown} if unknown else {})
+    return known | _extras(definition, model) | ({"unknown": unknown} if unknown else {})
 
 
 def model_argument(definition: AgentDefinition, model: Model) -> tuple[str, str]:
@@ -94,12 +104,35 @@ def _split_flag(flag: FlagTable) -> tuple[str, str]:
 
 def _prices(model: Model) -> dict[str, float | None]:
     price = model.price
+    thinking = price.output if price.thinking is None and model.thinking else price.thinking
     return {
         "inputPricePerMillion": _number(price.input),
         "outputPricePerMillion": _number(price.output),
-        "thinkingPricePerMillion": _number(price.thinking),
+        "thinkingPricePerMillion": _number(thinking),
         "cachedInputPricePerMillion": _number(price.cached_input),
     }
+
+
+def _extras(definition: AgentDefinition, model: Model) -> dict[str, Any]:
+    """What agent-mux has no fields for: what a level becomes, which parameters may be set, further prices."""
+    price = model.price
+    tiers = [
+        {"above": tier.above, **{PRICE_NAMES[key]: float(amount) for key, amount in _amounts(tier).items()}}
+        for tier in price.tiers
+    ]
+    extras = {
+        "thinkingEffortValues": offered_effort(definition, model) or None,
+        "thinkingOverrideParameters": override_names(definition) or None,
+        "cacheWritePricePerMillion": _number(price.cache_write),
+        "cacheWrite1hPricePerMillion": _number(price.cache_write_1h),
+        "priceTiers": tiers or None,
+        "supportsPdfInput": model.pdf_input,
+    }
+    return {name: value for name, value in extras.items() if value is not None}
+
+
+def _amounts(tier: PriceTier) -> dict[str, Decimal]:
+    return tier.model_dump(exclude={"above"}, exclude_none=True)
 
 
 def _number(amount: Decimal | None) -> float | None:
@@ -108,8 +141,8 @@ def _number(amount: Decimal | None) -> float | None:
 
 def _abilities(definition: AgentDefinition, model: Model) -> dict[str, Any]:
     manifest = definition.manifest
-    offered = levels(definition, model)
-    budget_range = budget(definition, model)
+    offered = offered_effort(definition, model)
+    budget_range = offered_budget(definition, model)
     statements = {
         "supportsThinking": (model.thinking, _agent_capability(definition, "reasoning", "supported")),
         "supportsToolCalling": (model.tools, _agent_capability(definition, "tools", "supported")),
@@ -130,13 +163,14 @@ def _abilities(definition: AgentDefinition, model: Model) -> dict[str, Any]:
         "supportsImageOutput": (model.image_output, _agent_capability(definition, "multimodal", "output", "image")),
         "supportsFileInput": (
             model.file_input,
+            model.pdf_input or None,  # without it text files may still be read
             _agent_capability(definition, "multimodal", "input", "file"),
             manifest.supports_file_attachments,
         ),
     }
     return {
         **{name: next((value for value in values if value is not None), None) for name, values in statements.items()},
-        "thinkingEffortLevels": None if offered is None else [level for level in LEVELS if level in offered],
+        "thinkingEffortLevels": None if offered is None else list(offered),
         "thinkingBudgetRange": list(budget_range) if isinstance(budget_range, tuple) else None,
     }
 

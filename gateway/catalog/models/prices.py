@@ -1,7 +1,9 @@
 """Tokens × a model's prices → US dollars, exactly.
 
-In: token counts as AG-UI has them, and the `price` of a model. Out: the sum and its parts as decimals. Where a price is
-unknown the sum is 0 and the result says so: a sum without that part would look complete.
+In: token counts as AG-UI has them, and the `price` of a model. Out: the sum and its parts as decimals. The prices are
+those of the tier that the input reaches: a provider charges a whole request by the length of its input. Where a price
+is unknown the sum is 0 and the result says so: a sum without that part would look complete. Counts of several requests
+count as one request, so the tier may be too high: then the sum is an upper bound.
 """
 
 from __future__ import annotations
@@ -30,10 +32,16 @@ class Tokens:
     output: int = 0
     thinking: int = 0
     """The part of `output` that was thinking."""
+    cache_write: int = 0
+    """The part of `input` that was written to a cache, for the provider's usual time."""
+    cache_write_1h: int = 0
+    """The part of `input` that was written to a cache for one hour."""
 
     def __post_init__(self) -> None:
+        cached = self.cached_input + self.cache_write + self.cache_write_1h
         for part, count, whole, total in (
             ("cachedInputTokens", self.cached_input, "inputTokens", self.input),
+            ("cacheWriteTokens", cached, "inputTokens", self.input),
             ("thinkingTokens", self.thinking, "outputTokens", self.output),
         ):
             if count > total:
@@ -51,6 +59,8 @@ class Cost:
     """Kind of token → its cost, where the price is known."""
     missing: tuple[str, ...] = ()
     """Kinds of tokens that were used and have no known price."""
+    above: int | None = None
+    """The tier that the input reached: the number of tokens above which it begins. None: the lowest."""
 
     @property
     def is_priced(self) -> bool:
@@ -58,7 +68,7 @@ class Cost:
 
     def to_json(self) -> dict[str, Any]:
         """Decimals as strings, so that no digit is lost; the sum also as a number."""
-        return {
+        result = {
             "cost": float(self.usd),
             "usd": format_amount(self.usd),
             "currency": "USD",
@@ -66,24 +76,44 @@ class Cost:
             "priced": self.is_priced,
             "missing": list(self.missing),
         }
+        return result if self.above is None else {**result, "tier": {"above": self.above}}
 
 
 def calculate_cost(price: Price, tokens: Tokens) -> Cost:
     """A kind of token of which there are none needs no price."""
+    above, values = price_for(price, tokens.input)
+    written = tokens.cache_write + tokens.cache_write_1h
     kinds = {
-        "input": (tokens.input - tokens.cached_input, price.input),
-        "cachedInput": (tokens.cached_input, price.input if price.cached_input is None else price.cached_input),
-        "output": (tokens.output - tokens.thinking, price.output),
-        "thinking": (tokens.thinking, price.output if price.thinking is None else price.thinking),
+        "input": (tokens.input - tokens.cached_input - written, values["input"]),
+        "cachedInput": (tokens.cached_input, _first(values["cached_input"], values["input"])),
+        "cacheWrite": (tokens.cache_write, values["cache_write"]),
+        "cacheWrite1h": (tokens.cache_write_1h, values["cache_write_1h"]),
+        "output": (tokens.output - tokens.thinking, values["output"]),
+        "thinking": (tokens.thinking, _first(values["thinking"], values["output"])),
     }
     parts = {
-        kind: _multiply(count, unit_price) for kind, (count, unit_price) in kinds.items() if unit_price is not None
+        kind: _multiply(count, unit_price)
+        for kind, (count, unit_price) in kinds.items()
+        if unit_price is not None and (count or not kind.startswith("cacheWrite"))
     }
     missing = tuple(kind for kind, (count, unit_price) in kinds.items() if count and unit_price is None)
     usd = Decimal(0)
     for amount in parts.values() if not missing else ():
         usd = EXACT.add(usd, amount)
-    return Cost(usd, parts, missing)
+    return Cost(usd, parts, missing, above)
+
+
+def price_for(price: Price, input_tokens: int) -> tuple[int | None, dict[str, Decimal | None]]:
+    """The tier that an input of this length reaches (None: the lowest), and its prices by their keys."""
+    reached = [tier for tier in price.tiers if input_tokens > tier.above]
+    tier = max(reached, key=lambda each: each.above, default=None)
+    stated = {} if tier is None else tier.model_dump(exclude={"above"}, exclude_none=True)
+    values = price.model_dump(exclude={"tiers"}) | stated
+    return (None if tier is None else tier.above), values
+
+
+def _first(price: Decimal | None, instead: Decimal | None) -> Decimal | None:
+    return instead if price is None else price
 
 
 def _multiply(count: int, price: Decimal) -> Decimal:

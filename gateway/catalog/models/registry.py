@@ -1,7 +1,8 @@
 """The models of one agent: those of its file and, after a refresh, those that the live agent lists.
 
 In: an agent's definition; later, the list of the live agent. Out: its models, one found by name, a verdict on a name,
-and agent-mux's JSON of each. In memory only: a restart begins with the file again.
+and agent-mux's JSON of each. Once the agent has listed its models, these are the ones that it offers; what only the
+file has is known by name where the agent takes any. In memory only: a restart begins with the file again.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from gateway.catalog.models.definition import Model
 from gateway.catalog.models.discovery import merge_listed_model
 from gateway.catalog.models.lookup import Verdict, find_model, validate_name
 from gateway.catalog.models.mux_json import Source, describe
+
+OPEN_MESSAGE = "A run may name it all the same: the agent takes names that are not listed."
+FILE_MESSAGE = "So its file says; `models:refresh` asks the agent itself."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +48,39 @@ class ModelRegistry:
 
     def find(self, name: str) -> Model | None:
         """By its id, by its name for the agent, or by an alias that no other model has."""
-        return find_model(self.models(), name)
+        return find_model(self.models(), name) or find_model(self._unlisted(), name)
+
+    def find_known(self, name: str) -> Model | None:
+        """Also by the provider's own name, which a run gives to have exactly that version."""
+        return self.find(name) or next((model for model in self.models() if name == model.provider_model), None)
+
+    def _unlisted(self) -> list[Model]:
+        """Models of the file that the agent did not list and takes by their names."""
+        if self._refreshed is None or not self.is_open:
+            return []
+        return [model for model in self._definition.models if model.id not in self._entries]
 
     def default(self) -> Model | None:
         """The model that is used when a run names none; None: unknown."""
         return next((model for model in self.models() if model.default), None)
 
     def validate(self, name: str) -> Verdict:
-        return validate_name(self._definition.id, self.models(), name)
+        verdict = validate_name(self._definition.id, self.models(), name)
+        if verdict.model is None and (model := find_model(self._unlisted(), name)) is not None:
+            verdict = validate_name(self._definition.id, [model], name)
+        return verdict
 
     def validate_json(self, name: str) -> dict[str, Any]:
-        """agent-mux's `ModelValidationResult`."""
+        """agent-mux's `ModelValidationResult`. `allowed`: whether a run may name it; `source`: who lists it."""
         verdict = self.validate(name)
-        result = verdict.to_json()
-        return result if verdict.model is None else {**result, "model": self.describe(verdict.model)}
+        result = {**verdict.to_json(), "allowed": verdict.is_valid or self.is_open, "source": self.source}
+        if verdict.model is not None:
+            result["model"] = self.describe(verdict.model)
+            result["source"] = result["model"]["source"]
+            result["message"] += f". {FILE_MESSAGE}" if self.depends_on_user else ""
+        elif self.is_open:
+            result["message"] = f"{verdict.message.rstrip('.')}. {OPEN_MESSAGE}"
+        return result
 
     def describe(self, model: Model) -> dict[str, Any]:
         """agent-mux's `ModelCapabilities`."""
@@ -81,20 +104,28 @@ class ModelRegistry:
         return _midnight(max((day for day in days if day is not None), default=None))
 
     @property
-    def is_complete(self) -> bool:
-        """Whether a model that is missing here is not available.
+    def is_open(self) -> bool:
+        """Whether the agent takes names that are not listed here.
 
-        True once the agent itself has listed its models. A file's list counts as complete unless it shows that the
-        agent also takes other models of its user: ids that begin with a provider (`anthropic/…`), a model that can be
-        served on this machine or by a gateway. An empty list says nothing."""
-        if self._refreshed is not None:
-            return bool(self._entries)
-        return bool(self._entries) and not any(map(_is_served_elsewhere, self.models()))
+        Where its file does not state it (`open_models`): the list of the agent itself is complete. A file's list is
+        complete unless it shows that the agent also takes other models of its user: ids that begin with a provider
+        (`anthropic/…`), a model that can be served on this machine or by a gateway. An empty list says nothing."""
+        if self._definition.open_models is not None:
+            return self._definition.open_models
+        if not self._entries:
+            return True
+        return self._refreshed is None and any(map(_is_served_elsewhere, self.models()))
+
+    @property
+    def depends_on_user(self) -> bool:
+        """The file lists models that the agent's user may or may not have, and the agent has not been asked yet."""
+        is_stated = self._definition.open_models is not None
+        return self._refreshed is None and bool(self._entries) and not is_stated and self.is_open
 
     def refresh(self, listed: Iterable[Any], at: datetime) -> None:
-        """Takes over the list of the live agent. What it does not state stays as in the file, and so do models that
-        only the file has."""
-        entries = {model.id: Entry(model) for model in self._definition.models}
+        """Takes over the list of the live agent: models that only the file has are not offered any more. Of a model
+        that both have, what the agent does not state stays as in the file. An empty list changes nothing."""
+        entries: dict[str, Entry] = {}
         defaults: list[str] = []
         for item in listed:
             if not isinstance(item, Mapping):
@@ -105,6 +136,8 @@ class ModelRegistry:
             if model is not None:
                 entries[model.id] = Entry(model, "remote")
                 defaults += [model.id] if item.get("default") is True else []
+        if not entries:
+            return
         self._entries = _with_default(entries, defaults[0]) if defaults else entries
         self._refreshed = at.isoformat(timespec="seconds").replace("+00:00", "Z")
 
@@ -113,7 +146,7 @@ def _find_known(entries: Mapping[str, Entry], bundled: Sequence[Model], name: st
     """An agent may list a model under a short name, which the file has as an alias."""
     model = find_model(bundled, name)
     entry = entries.get(name if model is None else model.id)
-    return None if entry is None else entry.model
+    return model if entry is None else entry.model
 
 
 def _with_default(entries: Mapping[str, Entry], default: str) -> dict[str, Entry]:

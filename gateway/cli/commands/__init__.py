@@ -11,6 +11,8 @@ COMMANDS = {
     "models": "Show an agent's models and their prices.",
     "run": "Talk to an agent in this terminal.",
     "audit": "Show who did what on a running gateway.",
+    "install": "Install an agent, by the command of its file.",
+    "plugins": "List, search, install and uninstall plugins of an agent.",
     "login": "Sign a principal in to an agent.",
     "token": "Make, list and revoke tokens.",
     "trust": "Trust the project in a folder: agents then read its own configuration.",

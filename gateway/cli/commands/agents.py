@@ -48,13 +48,14 @@ def command(agents: Sequence[str], acp: Sequence[str], config: Path | None, json
 
 async def probe_all(catalog: Catalog) -> list[dict[str, Any]]:
     """All at once, so that it takes as long as the slowest agent."""
-    results = {name: Availability() for name in catalog}
+    listed = [definition for definition in catalog.values() if definition.is_listed]
+    results = {definition.id: Availability() for definition in listed}
 
     async def fill(definition: AgentDefinition) -> None:
         results[definition.id] = await probe_agent(definition, tasks)
 
     async with anyio.create_task_group() as tasks:
-        for definition in catalog.values():
+        for definition in listed:
             tasks.start_soon(fill, definition)
     return [to_row(catalog[name], availability) for name, availability in results.items()]
 

@@ -121,13 +121,25 @@ def fetch(client: httpx.Client, name: str, query: dict[str, str]) -> bytes:
     timeout = httpx.Timeout(seconds, connect=CONNECT_TIMEOUT_SECONDS)
     try:
         with translate_errors():
-            response = client.get(f"/agents/{quote(name, safe='')}/capabilities", params=query, timeout=timeout)
+            address = f"/agents/{quote(name, safe='')}"
+            if "probe" in query:
+                require_program(client.get(address, timeout=timeout))
+            response = client.get(f"{address}/capabilities", params=query, timeout=timeout)
         check_response(response)
     except GatewayError as exc:
         raise GatewayError(f"{name}: {exc.detail}", code=exc.code) from exc
     if not _is_capabilities(response, explained="explain" in query):
         raise GatewayError(f"{response.request.url} does not answer like an agui-gateway. Is the address right?")
     return response.content
+
+
+def require_program(response: httpx.Response) -> None:
+    """Raises `GatewayError` where there is nothing to start."""
+    check_response(response)
+    availability = orjson.loads(response.content).get("availability", {})
+    if availability.get("status") == "not-installed":
+        hint = f". Install it: {availability['hint']}" if availability.get("hint") else ""
+        raise GatewayError(f"{availability.get('reason', 'it is not installed')}{hint}", code="AGENT_NOT_INSTALLED")
 
 
 def _is_capabilities(response: httpx.Response, *, explained: bool) -> bool:

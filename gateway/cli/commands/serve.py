@@ -74,7 +74,9 @@ def command(config: Path | None, verbose: bool, **options: Any) -> None:
         sock = bind(settings)
 
         def on_ready() -> None:  # by now the registered agents are loaded too
-            print_banner(settings, sock, [agent.definition for agent in app.state.gateway.agents])
+            print_banner(
+                settings, sock, [agent.definition for agent in app.state.gateway.agents if agent.definition.is_listed]
+            )
 
         started = serve(app, settings, sock, on_ready)
     except GatewayError as exc:

@@ -2,8 +2,11 @@
 // Calls of the page's own tools are shown here too, because they also wait for the user.
 
 import { fill, h, toast } from "../lib/dom.js";
+import { expiredCard } from "./expired_card.js";
 import { toolCallCard } from "./tool_call_card.js";
 import { interruptCard } from "./interrupt_card.js";
+
+const EXPIRY_CHECK_MS = 3000;
 
 export class Approvals {
   /** `onEmpty()`: called when nothing is left to answer and the focus was here. */
@@ -17,6 +20,7 @@ export class Approvals {
       h("div", { class: "row" }, this.title, h("span", { class: "grow" }), this.cancelButton, this.sendButton), this.cards);
     this.open = [];
     this.drawn = "";
+    this.lastCheck = 0;
     for (const source of [session.threadVersion, session.run]) source.subscribe(() => this.#show(), session.abort);
     const clock = setInterval(() => this.#tick(), 1000);
     session.abort.addEventListener("abort", () => clearInterval(clock));
@@ -24,24 +28,29 @@ export class Approvals {
 
   #show() {
     const { model, live } = this.session;
-    const interrupts = live ? [] : model.interrupts, calls = live ? [] : model.pending;
-    const key = JSON.stringify([interrupts.map(({ id }) => id), calls]);
+    const interrupts = live ? [] : model.interrupts, calls = live ? [] : model.pending, expired = live ? [] : model.expired;
+    const key = JSON.stringify([interrupts.map(({ id }) => id), calls, expired.map(({ id }) => id)]);
     if (key === this.drawn) return; // keeps forms that are partly filled in
     this.drawn = key;
     const hadFocus = this.node.contains(document.activeElement);
     const onAnswer = (advance) => this.#update(advance);
     this.open = [...interrupts.map((interrupt) => interruptCard(interrupt, this.session, onAnswer)),
       ...calls.map((id) => toolCallCard(id, this.session, onAnswer))];
-    this.node.hidden = !this.open.length;
+    this.node.hidden = !this.open.length && !expired.length;
     // A single form has its own Cancel button.
     this.cancelButton.hidden = !interrupts.length || (this.open.length === 1 && this.open[0].hasCancel);
     this.cancelButton.textContent = interrupts.length > 1 ? "Cancel all" : "Cancel";
-    this.title.textContent = this.open.length === 1 ? "Waiting for you" : `${this.open.length} requests are waiting for you`;
-    fill(this.cards, this.open.map(({ node }) => node));
+    this.title.textContent = this.#titleFor(expired.length);
+    fill(this.cards, this.open.map(({ node }) => node), expired.length > 0 && expiredCard(expired, this.session));
     this.#update(false);
     this.#tick();
     if (hadFocus && !this.open.length) this.onEmpty();
     this.#takeFocus();
+  }
+
+  #titleFor(expiredCount) {
+    if (this.open.length) return this.open.length === 1 ? "Waiting for you" : `${this.open.length} requests are waiting for you`;
+    return expiredCount === 1 ? "A request expired" : `${expiredCount} requests expired`;
   }
 
   /** Moves the focus to the title, never onto a button, and not while the user is typing. */
@@ -69,17 +78,16 @@ export class Approvals {
   }
 
   #cancel() {
-    if (this.open.some((card) => card.expired?.())) return this.session.dismissExpired();
     return this.session.cancelInterrupts();
   }
 
+  /** The gateway decides what has expired: the clock of this computer may be wrong. */
   #tick() {
     if (this.node.hidden) return;
-    const now = Date.now();
-    for (const card of this.open) card.tick?.(now);
-    if (this.open.some((card) => card.expired?.())) {
-      this.cancelButton.textContent = "Dismiss";
-      this.cancelButton.hidden = false;
+    const now = Date.now(), isOver = this.open.map((card) => card.tick?.(now)).some(Boolean);
+    if (isOver && now - this.lastCheck > EXPIRY_CHECK_MS) {
+      this.lastCheck = now;
+      this.session.refresh().catch(() => {});
     }
   }
 }

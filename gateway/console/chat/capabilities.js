@@ -1,6 +1,8 @@
 // Reads from the capability snapshot what the chat offers. Pure: no DOM, no network. A missing capability is unknown and is not
 // offered. Nothing here depends on which agent it is.
 
+import { isOffered, readValues } from "../lib/run_options.js";
+
 const list = (value) => (Array.isArray(value) ? value : []);
 const object = (value) => (typeof value === "object" && value !== null ? value : {});
 
@@ -36,6 +38,7 @@ export function readSession(capabilities) {
   const state = object(object(capabilities?.custom).session);
   return {
     modes: readChoices(state.modes), models: readChoices(state.models), usage: object(state.usage),
+    cwd: typeof state.cwd === "string" ? state.cwd : undefined,
     config: list(state.config).filter((option) => typeof option?.id === "string"),
     commands: list(state.commands).filter((command) => typeof command?.name === "string"),
   };
@@ -66,21 +69,31 @@ export function deliveryModes(capabilities) {
 }
 
 /** The selectable options: [{id, name, current, options: [{id, name, description}], set}]. `set` names the route that changes
- *  an open session; an option without one is sent with the next run. `selected`: the options selected for that run.
- *  `models`: from `GET …/models`; `options`: the run options that the agent's definition allows. */
-export function listPickers(capabilities, { models = [], options = [], selected = {} } = {}) {
+ *  a stored thread; what the user chooses is sent with the next run, too. `selected`: the options chosen for that run.
+ *  `models`: from `GET …/models`; `offers`: what a run may ask for, by `readOptions`. */
+export function listPickers(capabilities, { models = [], offers = {}, selected = {} } = {}) {
   const session = readSession(capabilities), pickers = [];
   const add = (picker) => picker.options.length && pickers.push(picker);
-  add({ id: "mode", name: "Mode", current: selected.mode ?? session.modes.current, options: session.modes.available, set: "mode" });
-  const listed = session.models.available.length ? session.models.available : options.includes("model") ? models.map(fromRegistry) : [];
-  const defaultModel = models.find((entry) => entry.isDefault)?.modelId;
-  const model = selected.model ?? session.models.current ?? defaultModel;
-  add({ id: "model", name: "Model", current: model, options: listed, set: session.models.available.length ? "model" : undefined });
+  if (offers.mode !== false) {
+    const modes = session.modes.available.length ? session.modes.available : readValues(offers.mode);
+    add({ id: "mode", name: "Mode", current: selected.mode ?? session.modes.current, options: modes, set: "mode" });
+  }
+  const model = selected.model ?? session.models.current ?? models.find((entry) => entry.isDefault)?.modelId;
+  if (offers.model !== false) add({ id: "model", name: "Model", current: model, options: offeredModels(session, models, offers), set: "model" });
   for (const option of session.config) if (!["mode", "model"].includes(option.category)) add(configPicker(option));
-  if (options.includes("effort") && !session.config.some((option) => option.category === "thought_level")) {
-    add({ id: "effort", name: "Effort", current: selected.effort ?? "", options: effortLevels(capabilities, models, model) });
+  if (isOffered(offers.effort) && !session.config.some((option) => option.category === "thought_level")) {
+    add({ id: "effort", name: "Effort", current: selected.effort ?? "", options: effortLevels(offers.effort, models, selected.model) });
   }
   return pickers;
+}
+
+/** The models of the session; before there is one, those that a run may name, with the names of the registry. */
+function offeredModels(session, models, offers) {
+  if (session.models.available.length) return session.models.available;
+  const known = new Map(models.map((entry) => [entry.modelId, fromRegistry(entry)]));
+  const values = readValues(offers.model);
+  if (values.length) return values.map((value) => known.get(value.id) ?? value);
+  return offers.model === true ? [...known.values()] : [];
 }
 
 const fromRegistry = ({ modelId, displayName, deprecated }) => ({ id: modelId, name: deprecated ? `${displayName ?? modelId} (deprecated)` : displayName });
@@ -93,11 +106,11 @@ function configPicker(option) {
     options: choices, set: "config" };
 }
 
-/** The effort levels of the model, else those of the agent. The empty choice means the agent's default. */
-function effortLevels(capabilities, models, model) {
-  const entry = models.find(({ modelId, modelAlias }) => modelId === model || modelAlias === model);
-  const levels = list(entry?.thinkingEffortLevels ?? object(object(capabilities?.custom).mux).thinkingEffortLevels);
-  return levels.length ? [{ id: "", name: "Default" }, ...levels.map((level) => ({ id: level, name: level }))] : [];
+/** The levels that a run may ask for; of a model that was chosen for the next run, its own. The empty choice means the default. */
+function effortLevels(offer, models, chosenModel) {
+  const values = readValues(offer), entry = models.find(({ modelId, modelAlias }) => chosenModel !== undefined && [modelId, modelAlias].includes(chosenModel));
+  const levels = entry?.thinkingEffortLevels ? list(entry.thinkingEffortLevels).map((id) => values.find((value) => value.id === id) ?? { id, name: id }) : values;
+  return levels.length ? [{ id: "", name: "Default" }, ...levels] : [];
 }
 
 const MAX_SUGGESTIONS = 6;

@@ -23,12 +23,19 @@ export const CONSOLE_TOOLS = [{
 const TOOL_NAMES = new Set(CONSOLE_TOOLS.map(({ tool }) => tool.name));
 export const isConsoleTool = (name) => TOOL_NAMES.has(name) || [...TOOL_NAMES].some((tool) => name?.endsWith(`__${tool}`));
 
-/** The arguments of a call as {text, options}. Options that are no strings become JSON. */
+/** {label, about} of an option: a string, or an object with a label and a description. Anything else becomes JSON. */
+function readOption(option) {
+  const label = typeof option === "string" ? option : [object(option).label, object(option).title, object(option).name].find((name) => typeof name === "string");
+  const { description } = object(option);
+  return { label: label ?? JSON.stringify(option), about: typeof description === "string" ? description : undefined };
+}
+
+/** The arguments of a call as {text, options}. */
 export function readQuestion(args) {
   let params;
   try { params = object(JSON.parse(args)); } catch { params = {}; }
   const options = Array.isArray(params.options) ? params.options.slice(0, 20) : [];
-  return { text: String(params.question ?? "Pick one"), options: options.map((option) => (typeof option === "string" ? option : JSON.stringify(option))) };
+  return { text: String(params.question ?? "Pick one"), options: options.map(readOption) };
 }
 
 /** The ids of unanswered calls of console tools after the last user message. */

@@ -3,6 +3,8 @@
 import { fill, h, icon, toast } from "../lib/dom.js";
 import { Attachments } from "./attachments.js";
 import { Completion } from "./completion.js";
+import { FolderButton } from "./folder.js";
+import { OptionsPanel } from "./options_panel.js";
 import { Pickers } from "./pickers.js";
 
 const MAX_INPUT_HEIGHT_PX = 220;
@@ -17,6 +19,8 @@ export class Composer {
     });
     this.completion = new Completion(session, this.input);
     this.pickers = new Pickers(session);
+    this.folder = new FolderButton(session);
+    this.options = new OptionsPanel(session);
     this.sendButton = h("button", { class: "btn primary only", type: "submit", "aria-label": "Send" }, icon("arrow"));
     this.stopButton = h("button", { class: "btn only stop", type: "button", "aria-label": "Stop", hidden: true,
       on: { click: () => session.stop() } }, icon("stop"));
@@ -28,7 +32,7 @@ export class Composer {
       on: { click: openPalette } }, icon("slash"));
     this.node = h("form", { class: "composer", "aria-label": "Write a message", on: { submit: (event) => { event.preventDefault(); this.send(); } } },
       this.completion.node, this.queued, this.attachments.list, this.input,
-      h("div", { class: "row wrap tools" }, this.attachments.buttons, commands, this.pickers.node, h("span", { class: "grow" }), this.delivery,
+      h("div", { class: "row wrap tools" }, this.attachments.buttons, commands, this.folder.node, this.pickers.node, this.options.node, h("span", { class: "grow" }), this.delivery,
         this.stopButton, this.sendButton), this.hint);
     this.attachments.acceptDrops(this.node);
     session.queue.waiting.subscribe((deliveries) => this.#showQueue(deliveries), session.abort);

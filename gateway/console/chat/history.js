@@ -4,7 +4,7 @@ import { fill, h, icon, openDialog, toast } from "../lib/dom.js";
 import { canFork } from "./capabilities.js";
 import { deleteThread } from "./session.js";
 
-const STATUS_LABELS = { running: "running", waiting: "waiting for you" };
+const STATUS_LABELS = { running: "running", waiting: "waiting for you", blocked: "waiting for you" };
 
 export const newThreadId = () => `chat-${crypto.randomUUID().slice(0, 8)}`;
 export const chatAddress = (agent, thread) => `#/agents/${encodeURIComponent(agent)}/chat/${encodeURIComponent(thread)}`;

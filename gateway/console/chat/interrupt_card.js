@@ -16,7 +16,7 @@ export function interruptCard(interrupt, session, onAnswer) {
   const clock = h("span", { class: "tag clock", hidden: true, role: "timer" }), answers = h("div", { class: "row wrap answers" }),
     below = h("div", { class: "below" }), outcome = h("div", { class: "answer small", hidden: true });
   const extra = request.extra && formFromSchema(request.extra, {});
-  let answer = null, isExpired = false;
+  let answer = null;
 
   const choose = (entry, label) => {
     answer = { interruptId: interrupt.id, ...entry };
@@ -55,32 +55,35 @@ export function interruptCard(interrupt, session, onAnswer) {
 
   const node = h("article", { class: "card question", tabIndex: -1, "aria-labelledby": id, dataset: { testid: "interrupt" } },
     h("div", { class: "row top" }, h("p", { id, class: "grow question-text" }, request.message), clock),
-    configurationView(interrupt), subjectView(interrupt, call), answers, below, feedback, outcome);
+    configurationView(interrupt), request.form ? collapsedSubject(interrupt, call) : subjectView(interrupt, call), answers, below, feedback, outcome);
   return {
     node,
     hasCancel: Boolean(request.form),
-    answer: () => (isExpired ? null : answer),
-    expired: () => isExpired,
+    answer: () => answer,
+    /** Returns whether the time is over. */
     tick(now) {
       const left = timeLeft(interrupt.expiresAt, now);
-      if (!left) return;
+      if (!left) return false;
       clock.hidden = false;
       clock.textContent = left.text;
       clock.className = `tag clock ${left.expired ? "bad" : left.soon ? "warn" : ""}`;
-      if (left.expired && !isExpired) {
-        isExpired = true;
-        node.classList.add("expired");
-        fill(answers, h("span", { class: "muted" }, "This request expired without an answer. The gateway cancelled it."));
-        answers.hidden = false;
-        fill(below);
-        onAnswer(false);
-      }
+      return left.expired;
     },
   };
 }
 
 function choiceButton({ label, about, kind, always }, click) {
-  return h("button", { class: `btn ${kind === "reject" ? "danger" : always ? "" : "primary"}`, type: "button", title: about, on: { click } }, label);
+  const button = h("button", { class: `btn ${kind === "reject" ? "danger" : always ? "" : "primary"}`, type: "button", on: { click } }, label);
+  if (!about) return button;
+  const id = `choice-${(cardCount += 1)}`;
+  button.setAttribute("aria-describedby", id);
+  return h("div", { class: "described-choice" }, button, h("span", { class: "small muted", id }, about));
+}
+
+/** The call behind a form, which states its own question, or behind an expired request: shown only when the user opens it. */
+export function collapsedSubject(interrupt, call) {
+  const subject = subjectView(interrupt, call).flat(Infinity).filter(Boolean);
+  return subject.length > 0 && h("details", { class: "extra" }, h("summary", {}, call ? `Details of ${call.name}` : "Details"), subject);
 }
 
 /** The subject of the decision: the tool call with its full arguments, or the changes it would make. */

@@ -31,6 +31,16 @@ function readOptions(field, interrupt) {
     always: /always|session/i.test(kinds.get(id) || String(id)), payload: { optionId: id } }));
 }
 
+/** "approved" or "denied" for an answer to an approval; undefined for any other request. Only a clear yes is an approval. */
+export function decisionOf(interrupt, { status, payload }) {
+  const { choices, form } = readInterrupt(interrupt);
+  if (form || !choices.length || typeof interrupt.toolCallId !== "string") return undefined;
+  if (status !== "resolved") return "denied";
+  if (payload === undefined) return "approved"; // a request without a schema, answered with yes
+  const chosen = choices.find((choice) => choice.payload?.optionId !== undefined && choice.payload.optionId === payload.optionId);
+  return payload.approved === true || chosen?.kind === "allow" ? "approved" : "denied";
+}
+
 const optionKind = (text) => (/reject|deny|decline|cancel|refus|abort|\bno\b/i.test(text) ? "reject" : "allow");
 
 /** The schema for editing the arguments. Where the agent's schema has no fields, they are derived from the arguments. */

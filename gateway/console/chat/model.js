@@ -20,6 +20,10 @@ export class Model {
   state = undefined;
   /** Interrupts that wait for the user. */
   interrupts = [];
+  /** Interrupts without an answer, each with its `cause`: the turn that asked is over. */
+  expired = [];
+  /** Tool call id → "approved" or "denied", by the user. */
+  decisions = new Map();
   /** Ids of calls of client tools that wait for a result. */
   pending = [];
   /** The active or last run. */
@@ -167,6 +171,13 @@ export class Model {
     this.markChanged(item);
   }
 
+  setDecision(toolCallId, decision) {
+    if (typeof toolCallId !== "string") return;
+    this.decisions.set(toolCallId, decision);
+    const item = this.find("tool", toolCallId);
+    if (item) this.markChanged(item);
+  }
+
   setToolResult(event) {
     this.#setResult({ toolCallId: event.toolCallId, content: event.content, subagentRunId: event.subagentRunId, metadata: event.metadata });
   }
@@ -212,7 +223,7 @@ export class Model {
 
   startRun(event) {
     for (const message of list(object(event.input).messages)) if (!this.find("message", message?.id)) this.addMessage(message);
-    Object.assign(this, { live: true, pending: [], run: { id: text(event.runId), cost: undefined } });
+    Object.assign(this, { live: true, pending: [], expired: [], run: { id: text(event.runId), cost: undefined } });
     this.#markOpenCalls();
   }
 

@@ -4,9 +4,12 @@
 
 import { encodePath, followEvents, getJson, postJson, Problem, send } from "../lib/api.js";
 import { toast } from "../lib/dom.js";
+import { readOptions } from "../lib/run_options.js";
 import { signal } from "../lib/signal.js";
-import { acceptsClientTools, deliveryModes } from "./capabilities.js";
+import { acceptsClientTools, deliveryModes, readSession } from "./capabilities.js";
+import { ChosenOptions } from "./chosen_options.js";
 import { EventLog } from "./event_log.js";
+import { decisionOf } from "./interrupts.js";
 import { Model } from "./model.js";
 import { CONSOLE_TOOLS, pendingConsoleCalls } from "./client_tools.js";
 import { loadRuns, replayThread } from "./replay.js";
@@ -16,6 +19,9 @@ import { watchOtherWindows } from "./other_windows.js";
 
 /** Error codes after which the thread must be loaded again: the turn is gone, or another client answered. */
 const OUTDATED_CODES = new Set(["TURN_LOST", "INTERRUPT_EXPIRED", "INTERRUPT_ANSWERED"]);
+
+/** The message that lets an agent continue after its request expired. */
+const ASK_AGAIN = "Your request expired before I answered it. Please continue, and ask again if you still need my answer.";
 
 /** The gateway lists only this many threads, the newest ones. */
 const MAX_LISTED_THREADS = 200;
@@ -29,12 +35,12 @@ export class Session {
   capabilities = signal({});
   agentInfo = signal({});
   models = signal([]);
+  /** Whether the models are those of the agent's file only: which of them are installed is not known. */
+  areModelsBundled = signal(false);
   /** "idle", "live", or "lost": live, but without a connection. */
   run = signal("idle");
   /** State of the capability stream: "open", "lost" or "refused". */
   connection = signal("open");
-  /** Options that are sent with the next run. */
-  selectedOptions = signal({});
   /** Increases whenever interrupts, pending calls or messages may have changed. */
   threadVersion = signal(0);
   offersTools = signal(true);
@@ -47,6 +53,9 @@ export class Session {
   /** `onUpdate()`: called when the model has changed. */
   constructor(agent, thread, abort, onUpdate) {
     Object.assign(this, { agent, thread, abort, onUpdate });
+    this.chosen = new ChosenOptions(agent, thread);
+    /** Options that are sent with the next run. */
+    this.selectedOptions = this.chosen.values;
     this.runner = new Runner(agent, abort, { onEvents: (batch) => this.#onEvents(batch), onState: (state) => (this.run.value = state),
       format: () => this.format.value });
     this.queue = new Queue(this);
@@ -55,6 +64,8 @@ export class Session {
   get path() { return encodePath("agents", this.agent); }
   get threadPath() { return `${this.path}/threads/${encodePath(this.thread)}`; }
   get live() { return this.run.value !== "idle"; }
+  /** What a run may ask for: option → statement. */
+  get offers() { return readOptions(this.capabilities.value, this.agentInfo.value.options); }
   get deliveryModes() { return deliveryModes(this.capabilities.value); }
 
   /** Loads what the page needs before it can be drawn, and starts the rest. */
@@ -68,7 +79,7 @@ export class Session {
     this.capabilities.value = capabilities;
     await this.#applyThread(thread);
     watchOtherWindows(this);
-    getJson(`${this.path}/models`, { signal: this.abort }).then((response) => (this.models.value = response.models ?? []), () => {});
+    getJson(`${this.path}/models`, { signal: this.abort }).then((response) => this.#setModels(response), () => {});
     followEvents(`${this.path}/capabilities?thread=${encodePath(this.thread)}`, (frame) => this.#onCapabilities(frame), this.abort,
       (state, problem) => this.#onConnection(state, problem));
     if (thread?.runId) this.#attachRun(thread.runId).then(() => this.#refreshLater(NEXT_RUN_DELAY_MS));
@@ -106,7 +117,8 @@ export class Session {
     for (const { runId, entries } of runs) for (const entry of entries) this.eventLog.add(entry, runId);
     replayThread(this.model, thread.messages, runs);
     const { model } = this, unanswered = model.pending.filter((id) => model.find("tool", id)?.result === undefined);
-    Object.assign(model, { state: thread.state, interrupts: thread.interrupts,
+    for (const { toolCallId, decision } of thread.decisions ?? []) model.setDecision(toolCallId, decision);
+    Object.assign(model, { state: thread.state, interrupts: thread.interrupts, expired: thread.expiredInterrupts ?? [],
       pending: [...new Set([...unanswered, ...pendingConsoleCalls(thread.messages)])] });
     this.#notify();
   }
@@ -141,7 +153,10 @@ export class Session {
   }
 
   #onCapabilities({ event, data }) {
-    if (data.capabilities) this.capabilities.value = data.capabilities;
+    if (data.capabilities) {
+      this.capabilities.value = data.capabilities;
+      if (!this.live) this.chosen.follow(data.capabilities);
+    }
     if (event === "removed") this.model.addNotice("bad", data.detail ?? "This agent was removed from the gateway.");
   }
 
@@ -160,8 +175,16 @@ export class Session {
     for (const entry of batch) {
       this.eventLog.add(entry, this.runner.runId);
       this.model.feed(entry.event);
+      if (entry.event.type === "RUN_STARTED") this.#onStarted();
     }
     this.onUpdate();
+  }
+
+  /** The gateway has stored the thread: it is listed from now on, not only when the run is over. */
+  #onStarted() {
+    this.isStored.value = true;
+    this.chosen.runStarted();
+    this.loadThreads().catch(() => {});
   }
 
   // -- user actions
@@ -191,6 +214,10 @@ export class Session {
 
   /** `entries`: one for each open interrupt. */
   async answerInterrupts(entries) {
+    for (const entry of entries) {
+      const interrupt = this.model.interrupts.find(({ id }) => id === entry.interruptId), decision = interrupt && decisionOf(interrupt, entry);
+      if (decision) this.model.setDecision(interrupt.toolCallId, decision);
+    }
     return this.#startRun([], { resume: entries });
   }
 
@@ -211,18 +238,56 @@ export class Session {
     return this.answerInterrupts(this.model.interrupts.map(({ id }) => ({ interruptId: id, status: "cancelled" })));
   }
 
-  /** Removes expired interrupts. */
-  async dismissExpired() {
-    const thread = await this.loadThread().catch(() => null);
-    this.model.interrupts = (thread?.interrupts ?? []).filter(({ expiresAt }) => !(Date.parse(expiresAt) <= Date.now()));
+  /** Lets the agent continue after requests that were not answered: its session is resumed, and it asks again if it has to. */
+  askAgain() {
+    return this.send(ASK_AGAIN);
+  }
+
+  /** Removes expired requests from the page. */
+  dismissExpired() {
+    this.model.expired = [];
     this.#notify();
   }
 
+  /** What the user chooses is sent with the next run. The mode and the model of a stored thread are set at once, too, so that they
+   *  stay set and other windows show them; if that is late, the run brings them. The session's own options can only be set. */
   async selectOption(picker, value) {
-    if (picker.set && !this.live) {
-      const body = picker.set === "config" ? { id: picker.config, value: picker.kind === "boolean" ? value === "true" : value } : { [picker.set]: value };
-      await postJson(`${this.threadPath}/${picker.set}`, body);
-    } else this.selectedOptions.value = { ...this.selectedOptions.value, [picker.id]: value };
+    if (picker.set === "config") return this.#setConfig(picker, value);
+    this.chosen.set(picker.id, value);
+    if (!picker.set || this.live || !this.#hasSession(picker)) return undefined;
+    try {
+      return await postJson(`${this.threadPath}/${picker.set}`, { [picker.set]: value });
+    } catch (problem) {
+      if (problem.code === "RUN_IN_PROGRESS") return undefined; // it brings the choice itself
+      const isRefused = problem instanceof Problem && problem.status < 500; // else the run says what is wrong
+      if (isRefused && this.selectedOptions.value[picker.id] === value) this.chosen.set(picker.id, undefined);
+      throw problem;
+    }
+  }
+
+  /** A new thread has nothing to set, unless its session is there without a start of the agent. */
+  #hasSession({ set }) {
+    const { modes, models } = readSession(this.capabilities.value);
+    return this.isStored.value || (set === "mode" ? modes : models).current !== undefined;
+  }
+
+  /** A run cannot bring an option of the session, so it waits until that is set. */
+  #setting = Promise.resolve();
+  #setConfig({ config, kind }, value) {
+    const body = { id: config, value: kind === "boolean" ? value === "true" : value };
+    const request = this.#setting.then(() => postJson(`${this.threadPath}/config`, body));
+    this.#setting = request.catch(() => {});
+    return request;
+  }
+
+  /** Makes the agent itself list its models. */
+  async refreshModels() {
+    this.#setModels(await postJson(`${this.path}/models:refresh`, {}));
+  }
+
+  #setModels({ models, source }) {
+    this.models.value = models ?? [];
+    this.areModelsBundled.value = source === "bundled";
   }
 
   async fork() {
@@ -231,8 +296,8 @@ export class Session {
 
   // -- runs
 
-  input(messages, fields = {}) {
-    const options = Object.fromEntries(Object.entries(this.selectedOptions.value).filter(([, value]) => value !== ""));
+  /** `options`: of `forwardedProps.gateway`. */
+  input(messages, fields = {}, options = this.selectedOptions.value) {
     return {
       threadId: this.thread, runId: `run-${crypto.randomUUID()}`, protocolVersion: "1.0", state: this.model.state ?? {}, messages,
       tools: this.offersTools.value && acceptsClientTools(this.capabilities.value) ? CONSOLE_TOOLS.map(({ tool }) => tool) : [], context: [],
@@ -244,12 +309,14 @@ export class Session {
     if (this.live) return;
     this.#runStarted = new Promise((resolve) => (this.#markStarted = resolve));
     this.run.value = "live";
+    const options = this.selectedOptions.value; // as they were when the user sent the message
     try {
+      await this.#setting;
       const thread = await this.loadThread();
       if (thread?.runId) return await this.#queueBehind(thread.runId, newMessages);
       if (fields?.resume && !areStillOpen(fields.resume, thread)) return this.#reportOutdated();
       const earlier = (thread?.messages ?? []).filter(({ role, id }) => role !== "activity" && !newMessages.some((message) => message.id === id));
-      const input = this.input([...earlier, ...newMessages], fields);
+      const input = this.input([...earlier, ...newMessages], fields, options);
       this.eventLog.addInput(input);
       await this.#trackRun(this.runner.start(input));
     } catch (problem) {
@@ -284,10 +351,9 @@ export class Session {
     if (nextRunId) await this.#attachRun(nextRunId);
   }
 
-  /** Forgets the selected mode, because the session now reports it. Reloads the thread if it was outdated. */
+  /** Forgets what the session now reports. Reloads the thread if it was outdated. */
   #afterRun() {
-    const { mode, ...rest } = this.selectedOptions.value;
-    this.selectedOptions.value = mode === undefined ? this.selectedOptions.value : rest;
+    this.chosen.follow(this.capabilities.value);
     const lastItem = this.model.items.at(-1);
     if (OUTDATED_CODES.has(lastItem?.code)) this.#refreshLater();
   }

@@ -17,7 +17,8 @@ function questionView({ name, args }, answer) {
   const { text, options } = readQuestion(args);
   return [
     h("p", { class: "question-text" }, text), h("p", { class: "row small muted" }, icon("tool"), `The agent called ${name}, a tool that this page provides.`),
-    h("div", { class: "row wrap answers" }, options.map((option) => h("button", { class: "btn", type: "button", on: { click: () => answer(option) } }, option)),
+    h("div", { class: "row wrap answers" }, options.map(({ label, about }) => [h("button", { class: "btn", type: "button", on: { click: () => answer(label) } }, label),
+      about && h("span", { class: "small muted" }, about)]),
       h("button", { class: "btn quiet", type: "button", on: { click: () => answer("The user picked none of the options.") } }, "None of these")),
   ];
 }

@@ -9,13 +9,16 @@ export function parseArguments(args) {
   try { return JSON.parse(args); } catch { return undefined; }
 }
 
-/** "writing" | "running" | "waiting" | "done" | "failed" | "cancelled" | "unknown" */
+/** "writing" | "running" | "waiting" | "expired" | "denied" | "done" | "failed" | "cancelled" | "unknown" */
 export function callStatus(call, model) {
+  const isAsked = (interrupts = []) => interrupts.some(({ toolCallId }) => toolCallId === call.id);
   if (call.result === undefined) {
     if (call.open) return "writing";
     if (model.live) return "running";
-    return model.interrupts.some(({ toolCallId }) => toolCallId === call.id) || model.pending.includes(call.id) ? "waiting" : "unknown";
+    if (isAsked(model.interrupts) || model.pending.includes(call.id)) return "waiting";
   }
+  if (model.decisions?.get(call.id) === "denied") return "denied"; // whatever the agent makes of it: some report a failure, some a success
+  if (call.result === undefined) return isAsked(model.expired) ? "expired" : "unknown";
   const vendorData = Object.values(call.meta).map(object), status = vendorData.map((data) => data.status).find(Boolean);
   if (call.error || vendorData.some((data) => data.isError === true || data.success === false)
     || ["failed", "declined", "error"].includes(status)) return "failed";

@@ -49,6 +49,7 @@ const ICON_PATHS = {
   think: "M9 18h6M10 21h4M12 3a6 6 0 0 0-4 10.5c.7.7 1 1.3 1 2.5h6c0-1.2.3-1.8 1-2.5A6 6 0 0 0 12 3z", trash: "M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13",
     warn: "M12 4 2.5 20h19zM12 10v4M12 17h.01", key: "M15 9a4 4 0 1 1-4-4 4 4 0 0 1 4 4zM11 13v8M11 17h3",
     mic: "M12 15a3 3 0 0 0 3-3V6a3 3 0 0 0-6 0v6a3 3 0 0 0 3 3zM6 12a6 6 0 0 0 12 0M12 18v3",
+  folder: "M3 6h6l2 2h10v11H3z", up: "M12 19V6M6 12l6-6 6 6", options: "M4 7h10M18 7h2M4 17h2M10 17h10M16 5v4M8 15v4",
   save: "M12 4v11M7 10.5l5 5 5-5M5 20h14", image: "M4 5h16v14H4zM4 16l5-5 4 4 3-3 4 4M15.5 9h.01", file: "M6 3h8l4 4v14H6zM14 3v4h4",
     video: "M3 6h12v12H3zM15 10l6-3v10l-6-3", list: "M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01",
     fork: "M6 4v5a4 4 0 0 0 4 4h4a4 4 0 0 0 4-4V4M12 13v7", slash: "M7 20 17 4",

@@ -8,6 +8,8 @@ import { inlineNodes } from "../render/markdown.js";
 import { safeLink } from "../render/url_policy.js";
 import { Tree } from "../render/tree.js";
 import { modelsTable } from "./models.js";
+import { optionsTable } from "./options_table.js";
+import { transportsList } from "./transports.js";
 import { chatLink, commandLine, describeAgent, pollWhileVisible, remedyView, statusTag } from "./agent_parts.js";
 
 const FORMATS = { agui: "AG-UI", acp: "ACP", mux: "agent-mux", relay: "agent-relay" };
@@ -38,11 +40,16 @@ class AgentPage {
     this.connection = h("span", { class: "tag", role: "status" });
     this.threadList = h("div");
     this.modelList = h("div");
+    this.options = h("div");
+    this.transports = h("div");
+    this.transportSection = section("Ways to reach it", this.transports);
+    this.transportSection.hidden = true;
     this.node = h("div", { class: "page stack" }, this.head,
       h("div", { class: "agent-grid" },
         h("div", { class: "stack" }, section("Capabilities", this.#tree.node,
           { aside: this.connection, note: "Open a row to see the source of a value, when it was set, and which values it overrides." })),
-        h("div", { class: "stack" }, section("Connect", connectionExamples(path)), section("Models", this.modelList),
+        h("div", { class: "stack" }, this.transportSection, section("Options of a run", this.options), section("Connect", connectionExamples(path)),
+          section("Models", this.modelList),
           section("Threads", this.threadList), section("Other formats", formatViewer(path)))));
   }
 
@@ -63,12 +70,17 @@ class AgentPage {
         `The agent's file has had an error since ${formatTime(agent.definition.since)}. `,
         `The gateway uses the last valid version. ${agent.definition.error}`),
       remedyView(availability));
+    const transports = transportsList(agent.transports);
+    this.transportSection.hidden = transports === null;
+    fill(this.transports, transports);
   }
 
   /** Loads the snapshot with its sources. Where requests overlap, only the answer to the newest one is shown. */
   async loadCapabilities() {
     const request = ++this.#requestCount, snapshot = await this.get(`${this.path}/capabilities?explain=1`);
-    if (request === this.#requestCount) this.#tree.update(snapshot.capabilities, snapshot.explain);
+    if (request !== this.#requestCount) return;
+    this.#tree.update(snapshot.capabilities, snapshot.explain);
+    fill(this.options, optionsTable(snapshot.capabilities, snapshot.explain));
   }
 
   showConnection(state, problem) {
@@ -90,10 +102,10 @@ class AgentPage {
   }
 }
 
-/** Only a waiting thread is highlighted: the user has to act there. */
+/** Only a blocked or waiting thread is highlighted: the user has to act there. */
 function statusLabel(status) {
   if (status === "running") return h("span", { class: "tag" }, "running");
-  return status === "waiting" && h("span", { class: "tag warn" }, "waiting for you");
+  return (status === "blocked" || status === "waiting") && h("span", { class: "tag warn" }, "waiting for you");
 }
 
 function documentationLink(address) {

@@ -39,8 +39,17 @@ export function describeAgent(agent) {
   const { identity, availability } = agent;
   const version = availability.version ?? identity.version;
   return [identity.provider, version && `v${String(version).replace(/^v/, "")}`, DRIVERS[agent.driver] ?? agent.driver,
-    availability.transport && `over ${availability.transport}`, agent.via?.length && `via ${agent.via.join(", ")}`].filter(Boolean).join(" · ");
+    describeTransport(agent), agent.via?.length && `via ${agent.via.join(", ")}`].filter(Boolean).join(" · ");
 }
+
+/** Which of its transports is used, where it is not the first one. */
+function describeTransport({ availability, transports = [] }) {
+  const used = transports.findIndex(({ state }) => state === "in-use");
+  if (used > 0) return `over ${transports[used].name}, its ${ORDINALS[used] ?? "last"} choice`;
+  return availability.transport && `over ${availability.transport}`;
+}
+
+const ORDINALS = ["first", "second", "third", "fourth"];
 
 export function chatLink(id, { label = "Chat", primary = true } = {}) {
   return h("a", { class: `btn ${primary ? "primary" : ""}`, href: `#/agents/${encodeURIComponent(id)}/chat` }, icon("arrow"), label);

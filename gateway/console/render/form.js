@@ -6,12 +6,14 @@ import { fill, h, icon } from "../lib/dom.js";
 import { choices, controlFor, fromLocalTime, resolveSchema, toLocalTime, validationError } from "./schema.js";
 
 let ids = 0;
+/** Of more options, a list. */
+const MAX_RADIOS = 8;
 
 /** `initial`: the initial value; `submit(value)`: called with a valid value; `actions`: nodes beside the submit button.
- *  Without `submit` there is no button: the caller uses `validate()` and `value()`. */
-export function formFromSchema(schema, { initial, submit, actions = [], submitLabel = "Send" } = {}) {
+ *  `empty`: the label of an optional choice that is not made. Without `submit` there is no button: the caller uses `validate()` and `value()`. */
+export function formFromSchema(schema, { initial, submit, actions = [], submitLabel = "Send", empty = "None" } = {}) {
   const root = resolveSchema(schema ?? {}, schema);
-  const rootField = buildField({ schema: root, root: schema, name: "", required: true, initial: initial ?? root.default, depth: 0 });
+  const rootField = buildField({ schema: root, root: schema, name: "", required: true, initial: initial ?? root.default, depth: 0, empty });
   const validate = () => rootField.check();
   const node = h("form", { class: "form stack", noValidate: true, on: { submit: onSubmit } }, rootField.node,
     (submit || actions.length > 0) && h("div", { class: "row wrap" }, submit && h("button", { class: "btn primary" }, submitLabel), actions));
@@ -91,8 +93,38 @@ function boolean({ schema, name, initial }) {
 }
 
 function choice(spec) {
-  const all = choices(spec.schema), at = all.findIndex(({ value }) => Object.is(value, spec.initial));
-  const empty = h("option", { value: "" }, spec.required ? "Choose…" : "None");
+  const all = choices(spec.schema);
+  return all.length <= MAX_RADIOS && all.some(({ description }) => description) ? radios(spec, all) : list(spec, all);
+}
+
+/** A few options with descriptions, which a list would hide. */
+function radios({ schema, name, required, initial }, all) {
+  const group = `field-${++ids}`, problem = h("span", { class: "field-error", role: "alert" });
+  const options = required ? all : [...all, { title: "No answer", value: undefined }];
+  const inputs = options.map(({ value }) => h("input", { type: "radio", name: group, checked: Object.is(value, initial) }));
+  const value = () => options[inputs.findIndex(({ checked }) => checked)]?.value;
+  const node = h("fieldset", { class: "field" }, h("legend", {}, schema.title ?? (name || "Choose"), !required && h("span", { class: "muted" }, " (optional)")),
+    schema.description && h("span", { class: "field-about" }, schema.description),
+    options.map(({ title, description }, at) => checkRow(inputs[at], title, description)), problem);
+  const showMessage = (message) => {
+    fill(problem, message);
+    for (const input of inputs) input.setAttribute("aria-invalid", String(Boolean(message)));
+    return !message;
+  };
+  return { node, value, clear: () => showMessage(""), check: () => showMessage(validationError(schema, value(), required)) };
+}
+
+/** A box or a radio button with its label, and the description below it. */
+function checkRow(input, title, description) {
+  const label = h("label", { class: "check" }, input, title);
+  if (!description) return label;
+  input.setAttribute("aria-describedby", (input.id = `field-${++ids}`) + "-about");
+  return h("div", { class: "described-check" }, label, h("span", { class: "field-about", id: `${input.id}-about` }, description));
+}
+
+function list(spec, all) {
+  const at = all.findIndex(({ value }) => Object.is(value, spec.initial));
+  const empty = h("option", { value: "" }, spec.required ? "Choose…" : spec.empty);
   const input = h("select", {}, empty, all.map(({ title, description }, index) => h("option", { value: String(index), title: description }, title)));
   input.value = at >= 0 ? String(at) : all.length === 1 && spec.required ? "0" : "";
   return labelledField(spec, input, () => (input.value === "" ? undefined : all[Number(input.value)].value));
@@ -105,7 +137,7 @@ function manyChoices(spec) {
   const problem = h("span", { class: "field-error", role: "alert" });
   const node = h("fieldset", { class: "field" }, h("legend", {}, schema.title ?? (name || "Choose")),
     schema.description && h("span", { class: "field-about" }, schema.description),
-    all.map(({ title }, at) => h("label", { class: "check" }, boxes[at], title)), problem);
+    all.map(({ title, description }, at) => checkRow(boxes[at], title, description)), problem);
   const showMessage = (message) => { fill(problem, message); return !message; };
   return omitIfUntouched(spec, { node, value, clear: () => showMessage(""), check: () => showMessage(validationError(schema, value(), spec.required)) });
 }
@@ -115,7 +147,7 @@ function items(spec) {
   const list = h("div", { class: "stack" }), problem = h("span", { class: "field-error", role: "alert" });
   const title = schema.title ?? (name || "Entries");
   function add(value) {
-    const field = buildField({ schema: inner, root, name: "", required: true, initial: value ?? inner.default, depth: depth + 1 });
+    const field = buildField({ schema: inner, root, name: "", required: true, initial: value ?? inner.default, depth: depth + 1, empty: spec.empty });
     const row = h("div", { class: "form-item" }, h("div", { class: "grow" }, field.node),
       h("button", { type: "button", class: "btn quiet only", "aria-label": `Remove entry of ${title}`, on: { click: remove } }, icon("trash")));
     function remove() { rows.splice(rows.indexOf(field), 1); row.remove(); }
@@ -136,11 +168,11 @@ function items(spec) {
 }
 
 function group(spec) {
-  const { schema, root, name, initial, depth } = spec, required = new Set(schema.required ?? []);
+  const { schema, root, name, initial, depth, empty } = spec, required = new Set(schema.required ?? []);
   const fields = Object.entries(schema.properties).map(([key, inner]) => {
     const fieldSchema = resolveSchema(inner, root);
     return [key, buildField({ schema: fieldSchema, root, name: key, required: required.has(key), initial: initial?.[key] ?? fieldSchema.default,
-      depth: depth + 1 })];
+      depth: depth + 1, empty })];
   });
   const children = [schema.description && h("span", { class: "field-about" }, schema.description), fields.map(([, field]) => field.node)];
   const node = name ? h("fieldset", { class: "field stack" }, h("legend", {}, schema.title ?? name), children) : h("div", { class: "stack" }, children);

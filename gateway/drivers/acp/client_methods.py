@@ -19,7 +19,7 @@ from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp.connection import Refusal
 from gateway.drivers.acp.files import FileMissing, FileUnusable, PathOutside, Workspace
 from gateway.drivers.acp.terminals import TerminalNotFound, Terminals, to_exit_status
-from gateway.drivers.acp.turn import TurnHost
+from gateway.drivers.acp.turn import AcpTurn, TurnHost
 from gateway.drivers.base import Opening
 from gateway.drivers.confinement import Launch, start_confined
 from gateway.drivers.environment import agent_environment
@@ -82,6 +82,10 @@ class ClientMethods:
     async def aclose(self) -> None:
         await self._terminals.aclose()
 
+    async def end_commands(self, turn: AcpTurn) -> None:
+        """The turn was cancelled: the commands that it started in terminals end."""
+        await self._terminals.kill_all(turn)
+
     # -- permissions and elicitations
 
     async def _request_permission(self, request: Request, params: Params) -> Any:
@@ -133,7 +137,11 @@ class ClientMethods:
         args = [str(arg) for arg in values] if isinstance(values, list) else []
         variables = {str(item.get("name")): str(item.get("value")) for item in items(params.get("env"))}
         root, relative_path = self._workspace.resolve(_read_text(params, "cwd") or str(self._workspace.roots[0]))
+        turn = self._host.turn
+        if turn is not None and turn.is_cancelled:
+            raise Refusal(INVALID_PARAMS, "the turn was cancelled: no command is started for it any more")
         terminal_id = await self._terminals.create(
+            turn,
             command,
             args,
             cwd=Path(root / relative_path),

@@ -10,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
 
 from gateway.background import Tasks
+from gateway.drivers.acp.held_sessions import HeldSession, HeldSessions
 from gateway.drivers.confinement import UNTRUSTED, Confinement
 from gateway.drivers.process import Process
 from gateway.errors import AgentFault, Conflict
@@ -66,6 +69,10 @@ class Listener(Protocol):
     def owns(self, session_id: str) -> bool:
         """It is a child session of this one."""
 
+    @property
+    def turn_folder(self) -> Path | None:
+        """Where its turn under way is at work. None: it is in no turn."""
+
     async def wait_for_room(self) -> None:
         """Until the session can take more events."""
 
@@ -86,8 +93,16 @@ class Refusal(Exception):
 
 
 class Connection:
-    def __init__(self, process: Process, tasks: Tasks, confinement: Confinement = UNTRUSTED) -> None:
+    def __init__(
+        self,
+        process: Process,
+        tasks: Tasks,
+        confinement: Confinement = UNTRUSTED,
+        arguments: tuple[str, ...] = (),
+    ) -> None:
+        """`arguments`: what its command was started with beyond the agent's file."""
         self.confinement = confinement
+        self.arguments = arguments
         self._process = process
         self._tasks = tasks
         self._rpc = JsonRpc()
@@ -96,6 +111,7 @@ class Connection:
         self._calls: dict[Id, asyncio.Future[Response]] = {}
         self._sessions: dict[str, Listener] = {}
         self._early: dict[str, deque[Any]] = {}
+        self.held = HeldSessions(MAX_EARLY_UPDATES)
         self._requests: dict[Id, anyio.CancelScope] = {}
         self._error: AgentFault | None = None
         self._is_stopping = False
@@ -104,6 +120,15 @@ class Connection:
         self._is_full = False
         self.uses = 0
         """How often a session was opened on it."""
+
+    @property
+    def supervisor_pid(self) -> int:
+        return self._process.supervisor_pid
+
+    def other_folders(self, session: Listener) -> list[Path]:
+        """Where other sessions of this process are at work now."""
+        others = (other for other in self._sessions.values() if other is not session)
+        return [folder for other in others if (folder := other.turn_folder) is not None]
 
     @property
     def is_alive(self) -> bool:
@@ -200,6 +225,18 @@ class Connection:
         if self._sessions.get(session_id) is session:
             del self._sessions[session_id]
 
+    def hold(self, session_id: str, result: Any, location: Mapping[str, Any]) -> None:
+        """Keep a session that the agent has opened for the thread that it is for. To be called while the connection is
+        reserved, so that nothing of it is lost."""
+        self.held.add(session_id, result, location, self._early.pop(session_id, ()))
+
+    def take_held(self, session_id: str) -> HeldSession | None:
+        """From now on its updates are for the session that attaches."""
+        held = self.held.pop(session_id)
+        if held is not None:
+            self._early[session_id] = held.updates
+        return held
+
     def _find_session(self, session_id: str) -> Listener | None:
         if (session := self._sessions.get(session_id)) is not None:
             return session
@@ -263,6 +300,8 @@ class Connection:
                 session.receive_updates(updates, session_id)
             except Exception:  # a defect here must not end every session of the process
                 log.exception("updates of session %s could not be read", session_id)
+        elif (held := self.held.get(session_id)) is not None:
+            held.updates.extend(updates)
         elif self._reservations:
             self._early.setdefault(session_id, deque(maxlen=MAX_EARLY_UPDATES)).extend(updates)
         return []

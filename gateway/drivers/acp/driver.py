@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import anyio
 from anyio import to_thread
 
 from gateway.background import Tasks
-from gateway.capability_paths import MODELS, unflatten
+from gateway.capability_paths import ACP, MODEL, MODELS, unflatten
 from gateway.catalog.definition import AgentDefinition
-from gateway.drivers.acp.client_tools import serves_tools
+from gateway.drivers.acp.client_tools import ListingHabit
 from gateway.drivers.acp.connection import Connection
+from gateway.drivers.acp.corrections import capability_layer
 from gateway.drivers.acp.session import AcpSession
 from gateway.drivers.base import Opening
 from gateway.drivers.client_tools import ExistingDirectory, SocketDirectory
-from gateway.drivers.confinement import UNTRUSTED, Confinement, Launch, start_confined
+from gateway.drivers.confinement import UNTRUSTED, Launch, start_confined
 from gateway.drivers.empty_folder import EmptyFolder
 from gateway.drivers.environment import agent_environment
 from gateway.drivers.homes import Home, agent_environ
 from gateway.drivers.probe import Availability, probe
 from gateway.errors import AgentFault
-from gateway.wire.acp.initialize import ClientCapabilities, Handshake, agui_layer, initialize_params
+from gateway.wire.acp.initialize import ClientCapabilities, Handshake, initialize_params
 from gateway.wire.acp.session_state import SessionState, session_layer
 
 IDLE_PROCESS_SECONDS = 300.0
@@ -36,6 +36,7 @@ AUTHENTICATE_TIMEOUT_SECONDS = 120.0
 class AcpDriver:
     question_window = 0.05
     is_local = True
+    transport_index = 0
     remote_proxy = None
 
     def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
@@ -52,6 +53,7 @@ class AcpDriver:
         self._layer: tuple[Handshake, Mapping[str, Any]] | None = None
         """A handshake and its layer, made once: every snapshot reads it."""
         self._newest_state = SessionState()
+        self.listing = ListingHabit()
         self._socket_directory = SocketDirectory()
         self._empty_folder = EmptyFolder()
 
@@ -59,8 +61,11 @@ class AcpDriver:
         if self._handshake is None:
             return {}
         if self._layer is None or self._layer[0] is not self._handshake:
-            tools = {"tools.clientProvided": serves_tools(self._definition, self._handshake)}
-            self._layer = self._handshake, unflatten({**agui_layer(self._handshake), **tools})
+            added: dict[str, Any] = {}
+            if self._definition.acp.directory is not None:
+                added[f"{ACP}.additionalDirectories"] = True  # by the command, whatever the handshake has
+            layer = {**capability_layer(self._handshake, self._definition), **added}
+            self._layer = self._handshake, unflatten(layer)
         return self._layer[1]
 
     @property
@@ -68,9 +73,14 @@ class AcpDriver:
         return self._handshake is not None
 
     async def models(self) -> list[Mapping[str, Any]] | None:
-        """Those of the newest session: an agent lists its models only to a session."""
-        models: list[Mapping[str, Any]] = session_layer(self._newest_state).get(MODELS, [])
-        return models or None
+        """Those of the newest session: an agent lists its models only to a session. Where there was none yet, one is
+        opened in an empty folder, and closed."""
+        if not _listed_models(self._newest_state):
+            folder = await to_thread.run_sync(self._empty_folder.path)
+            session = await self.open(Opening("models", cwd=folder))
+            with anyio.CancelScope(shield=True):  # a caller that is cancelled must not leave a session behind
+                await session.aclose()
+        return _listed_models(self._newest_state) or None
 
     async def availability(self, home: Home | None = None) -> Availability:
         result = await probe(self._definition, await to_thread.run_sync(agent_environ, self._definition, home))
@@ -82,7 +92,7 @@ class AcpDriver:
 
     async def open(self, opening: Opening) -> AcpSession:
         """The thread's own session if the agent can resume it, else a new one."""
-        connection = await self._reserve_connection(opening.confinement, opening.cwd)
+        connection = await self._reserve_connection(opening)
         exchange = opening.confinement.exchange
         directory = self._socket_directory if exchange is None else ExistingDirectory(exchange)
         session = AcpSession(connection, self._definition, opening, directory, self, self._tasks)
@@ -100,7 +110,7 @@ class AcpDriver:
         """Starts the agent for its handshake, if it never was. The process is kept a while for the first session
         that is confined as it is."""
         if self._handshake is None:
-            connection = await self._reserve_connection(UNTRUSTED, None)
+            connection = await self._reserve_connection(None)
             connection.release()
             self.session_ended(connection)
 
@@ -113,9 +123,9 @@ class AcpDriver:
 
     # -- as its sessions see it
 
-    async def reserve_new_connection(self, confinement: Confinement, cwd: Path) -> Connection:
+    async def reserve_new_connection(self, opening: Opening) -> Connection:
         async with self._start_lock:
-            connection = await self._start_connection(confinement, cwd)
+            connection = await self._start_connection(opening)
             connection.reserve()
             return connection
 
@@ -143,25 +153,51 @@ class AcpDriver:
 
     # -- processes
 
-    async def _reserve_connection(self, confinement: Confinement, cwd: Path | None) -> Connection:
-        """A connection that takes a session, reserved for it: until `release` it is neither shared nor stopped. `cwd`:
-        the session's folder; None: it is for no session."""
+    async def _reserve_connection(self, opening: Opening | None) -> Connection:
+        """A connection that takes a session, reserved for it: until `release` it is neither shared nor stopped.
+        `opening`: of the session; None: it is for no session."""
         async with self._start_lock:
             self._connections = [connection for connection in self._connections if connection.is_alive]
-            connection = next((each for each in self._connections if self._takes_session(each, confinement)), None)
+            usable = [each for each in self._connections if self._takes_session(each, opening)]
+            if opening is not None and (session_id := opening.session_id) is not None and not opening.fork:
+                usable = [each for each in usable if self._may_resume(each, opening, session_id)]
+                usable.sort(key=lambda each: each.held.get(session_id) is None)
+            connection = next(iter(usable), None)
             if connection is None:
-                connection = await self._start_connection(confinement, cwd)
+                connection = await self._start_connection(opening)
             connection.reserve()
             return connection
 
-    def _takes_session(self, connection: Connection, confinement: Confinement) -> bool:
+    def _takes_session(self, connection: Connection, opening: Opening | None) -> bool:
+        confinement = UNTRUSTED if opening is None else opening.confinement
         if connection.is_full or connection.confinement != confinement:
+            return False
+        if connection.arguments != self._directory_arguments(opening):
             return False
         return self._definition.acp.sessions_per_process == "many" or connection.is_unused
 
-    async def _start_connection(self, confinement: Confinement, cwd: Path | None) -> Connection:
+    def _may_resume(self, connection: Connection, opening: Opening, session_id: str) -> bool:
+        """Not where the session is open already, with other parameters, and cannot be closed."""
+        held = connection.held.get(session_id)
+        if held is None or connection.handshake.close:
+            return True
+        location = held.location
+        return (
+            not opening.tools
+            and location.get("cwd") == str(opening.cwd)
+            and location.get("mcpServers") == list(opening.mcp_servers)
+        )
+
+    def _directory_arguments(self, opening: Opening | None) -> tuple[str, ...]:
+        """Arguments for the session's additional directories, where the agent takes them only in its command."""
+        flag = self._definition.acp.directory
+        directories = () if flag is None or opening is None else opening.additional_directories
+        parts = () if flag is None else flag.args
+        return tuple(part.replace("{path}", str(folder)) for folder in directories for part in parts)
+
+    async def _start_connection(self, opening: Opening | None) -> Connection:
         try:
-            connection = await self._spawn(confinement, cwd)
+            connection = await self._spawn(opening)
         except AgentFault as exc:
             self._failure = exc.detail
             raise
@@ -169,16 +205,18 @@ class AcpDriver:
         self._connections.append(connection)
         return connection
 
-    async def _spawn(self, confinement: Confinement, cwd: Path | None) -> Connection:
+    async def _spawn(self, opening: Opening | None) -> Connection:
         command, acp = self._command, self._definition.acp
+        confinement, cwd = (UNTRUSTED, None) if opening is None else (opening.confinement, opening.cwd)
+        arguments = self._directory_arguments(opening)
         if cwd is None or acp.sessions_per_process == "many":  # other sessions on it have other folders
             cwd = await to_thread.run_sync(self._empty_folder.path)
         environ = await to_thread.run_sync(agent_environ, self._definition, confinement.home)
         env = agent_environment(command.inherit_env, command.env, environ)
         await to_thread.run_sync(self._socket_directory.remove_stale)
-        launch = Launch(command.run, env, cwd)
+        launch = Launch((*command.run, *arguments), env, cwd)
         process = await start_confined(launch, self._definition, confinement, self._tasks)
-        connection = Connection(process, self._tasks, confinement)
+        connection = Connection(process, self._tasks, confinement, arguments)
         connection.start()
         capabilities = ClientCapabilities(fs_read=acp.fs, fs_write=acp.fs, terminal=acp.terminal)
         try:
@@ -199,3 +237,11 @@ class AcpDriver:
         if connection.is_unused and connection in self._connections:
             self._connections.remove(connection)
             await connection.aclose()
+
+
+def _listed_models(state: SessionState) -> list[Mapping[str, Any]]:
+    """The models of a session, the current one of them marked."""
+    layer = session_layer(state)
+    current = layer.get(MODEL)
+    models: list[Mapping[str, Any]] = layer.get(MODELS, [])
+    return [{**model, "default": model["id"] == current} for model in models]

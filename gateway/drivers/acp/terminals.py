@@ -38,8 +38,10 @@ class TerminalNotFound(Exception):
 class Terminal:
     """The end of its output is kept, up to the limit, beginning with a whole character."""
 
-    def __init__(self, terminal_id: str, process: Process, limit: int, on_output: OnOutput) -> None:
+    def __init__(self, terminal_id: str, process: Process, limit: int, on_output: OnOutput, turn: object) -> None:
         self._id = terminal_id
+        self.turn = turn
+        """The turn that it was created in."""
         self._process = process
         self._limit = limit
         self._on_output = on_output
@@ -102,6 +104,7 @@ class Terminals:
 
     async def create(
         self,
+        turn: object,
         command: str,
         args: Sequence[str],
         *,
@@ -111,7 +114,8 @@ class Terminals:
         on_output: OnOutput,
         on_exit: OnExit,
     ) -> str:
-        """The new terminal's id. `limit`: bytes of output to keep. Raises `TerminalNotFound`, `AgentFault`."""
+        """The new terminal's id. `turn`: the turn under way. `limit`: bytes of output to keep. Raises
+        `TerminalNotFound`, `AgentFault`."""
         if len(self._open) >= MAX_TERMINALS:
             raise TerminalNotFound(f"{MAX_TERMINALS} terminals are open; release one first")
         line = [*RUN_PROGRAM, command, *args] if args else [*RUN_LINE, command]
@@ -121,7 +125,7 @@ class Terminals:
             await process.stop()
             raise TerminalNotFound("the session was closed meanwhile")
         output_limit = MAX_OUTPUT_BYTES if limit is None else max(0, min(limit, MAX_OUTPUT_BYTES))
-        terminal = Terminal(terminal_id, process, output_limit, on_output)
+        terminal = Terminal(terminal_id, process, output_limit, on_output, turn)
         process.close_stdin()
         self._open[terminal_id] = terminal
         self._tasks.start_soon(terminal.read_output, on_exit)
@@ -137,6 +141,11 @@ class Terminals:
         terminal = self[terminal_id]
         del self._open[terminal_id]
         await terminal.aclose()
+
+    async def kill_all(self, turn: object) -> None:
+        """Kill the commands that were started in this turn. Their output can still be read."""
+        for terminal in [each for each in self._open.values() if each.turn is turn and not each.done.is_set()]:
+            await terminal.kill()
 
     async def aclose(self) -> None:
         self._is_closed = True

@@ -55,10 +55,16 @@ class PromptSession(Protocol):
 
     async def cancel_prompt(self) -> None: ...
 
+    def end_commands(self, turn: AcpTurn) -> None:
+        """The turn was cancelled: its commands end, too."""
+
     def new_steering(self) -> Steering | None: ...
 
     def add_accepted(self, events: Sequence[Event]) -> None:
         """The agent accepted user messages that are among these events."""
+
+    def last_warnings(self) -> list[Event]:
+        """Warnings that are due before the turn's end."""
 
     async def abandon(self) -> None:
         """The turn did not end after its cancellation."""
@@ -100,6 +106,7 @@ class AcpTurn(TurnBase):
                 await self._session.cancel_prompt()
         except AgentFault as exc:
             log.info("a turn could not be cancelled: %s", exc.detail)
+        self._session.end_commands(self)
 
     async def aclose(self) -> None:
         """A turn that is not over by now will not end on its own: the session is given up with it."""
@@ -124,7 +131,7 @@ class AcpTurn(TurnBase):
             before, end, after = split_at_end(events)
             if end is not None:
                 self._ended.set()
-                events, late = [*before, end], list(after)
+                events, late = [*before, *self._session.last_warnings(), end], list(after)
         self._enqueue(events)
         return late
 

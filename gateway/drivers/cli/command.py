@@ -6,16 +6,19 @@ among them.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 from gateway.catalog import effort
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.sections import Cli, FlagTable
 from gateway.drivers.base import Opening
-from gateway.drivers.mcp_entry import to_config_entry
+from gateway.drivers.mcp_entry import check_literal, to_config_entry
+from gateway.drivers.skills import Skill, folders, named
 from gateway.errors import BadInput
 from gateway.jsonio import dumps
 from gateway.turn import Approvals, Options
@@ -39,33 +42,48 @@ class CommandOptions:
     mcp_servers: tuple[Mapping[str, Any], ...] = ()
     output_schema: Mapping[str, Any] | None = None
     max_turns: int | None = None
-    skills: tuple[str, ...] = ()
+    skills: tuple[Skill, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchArguments:
-    """Arguments and variables that are added to a command."""
+    """Arguments and variables that are added to a command. Sessions share a process only if theirs are equal."""
 
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    json_env: Mapping[str, str] = field(default_factory=dict)
+    """Variables that hold a JSON object each, which is merged into the one that the variable has."""
+    skills: tuple[str, ...] = ()
+    """Directories of skills that the dialect loads into the whole process."""
 
 
 def resolve_options(
-    definition: AgentDefinition, opening: Opening, options: Options, settings: Mapping[str, str]
+    definition: AgentDefinition,
+    opening: Opening,
+    options: Options,
+    settings: Mapping[str, str],
+    thinking: Mapping[str, Any] | None = None,
+    skills: tuple[Skill, ...] = (),
 ) -> CommandOptions:
-    """`settings`: `model` and `mode` as they were set between turns, for a run that names none."""
+    """`settings`: `model` and `mode` as they were set between turns, for a run that names none. `thinking`: the agent's
+    own parameters; None: those that its file has for the options. `skills`: the run's, as they were found."""
     name = options.model or settings.get("model")
     model = next((each for each in definition.models if name in (each.id, *each.aliases)), None)
+    if model is not None:
+        name = model.argument or model.id
+    params = dict(effort.thinking_parameters(definition, model, options) if thinking is None else thinking)
+    if (variant := params.pop(effort.MODEL_PARAMETER, None)) is not None:
+        name = effort.require_variant(definition, name, variant)
     return CommandOptions(
-        model=name if model is None else model.argument or model.id,
+        model=name,
         mode=options.mode or settings.get("mode"),
         approvals=options.approvals or "prompt",
-        thinking=effort.thinking_parameters(definition, model, options),
+        thinking=params,
         directories=tuple(str(folder) for folder in opening.additional_directories),
         mcp_servers=opening.mcp_servers,
         output_schema=options.output_schema,
         max_turns=options.max_turns,
-        skills=options.skills or (),
+        skills=skills,
     )
 
 
@@ -101,14 +119,35 @@ def _list_arguments(cli: Cli, options: CommandOptions, save: SaveFile) -> Iterat
     for path in options.directories:
         yield from _fill_flag(flags.directory, path=path)
     if options.mcp_servers:
-        document = {"mcpServers": dict(map(to_config_entry, options.mcp_servers))}
-        yield from _fill_document(flags.mcp, "mcp.json", document, save)
+        entries = dict(map(to_config_entry, options.mcp_servers))
+        for name, entry in entries.items():
+            check_literal(name, entry, flags.mcp_reserved)
+        yield from _fill_document(flags.mcp, "mcp.json", {"mcpServers": entries}, save)
     if options.output_schema is not None:
         yield from _fill_document(flags.schema_, "schema.json", options.output_schema, save)
     if options.max_turns is not None:
         yield from _fill_flag(flags.max_turns, n=str(options.max_turns))
-    for name in options.skills:
-        yield from _fill_flag(flags.skill, name=name)
+    if takes_skill_folders(cli) and (paths := folders(options.skills)):
+        for path in paths:
+            yield from _fill_flag(flags.skill, path=path)
+        yield from _fill_flag(flags.skills, json=json.dumps(paths))
+    elif takes_skill_names(cli):
+        for skill in named(options.skills):
+            yield from _fill_flag(flags.skill, name=skill.name)
+
+
+def takes_skill_folders(cli: Cli) -> bool:
+    """A flag loads the directory of a skill."""
+    return cli.flags.skills is not None or _has_placeholder(cli.flags.skill, "{path}")
+
+
+def takes_skill_names(cli: Cli) -> bool:
+    """A flag makes the agent use a skill that it has."""
+    return _has_placeholder(cli.flags.skill, "{name}")
+
+
+def _has_placeholder(flag: FlagTable | None, placeholder: str) -> bool:
+    return flag is not None and any(placeholder in part for part in (*flag.args, *flag.env.values()))
 
 
 def _fill_document(flag: FlagTable | None, name: str, document: Any, save: SaveFile) -> Iterator[LaunchArguments]:
@@ -116,8 +155,10 @@ def _fill_document(flag: FlagTable | None, name: str, document: Any, save: SaveF
     if flag is None:
         return
     content = dumps(document)
-    needs_file = any("{file}" in part for part in (*flag.args, *flag.env.values()))
-    yield from _fill_flag(flag, json=content.decode(), file=save(name, content) if needs_file else "")
+    file = save(name, content) if _has_placeholder(flag, "{file}") else ""
+    in_directory = save(f"{name}.d/{name}", content) if _has_placeholder(flag, "{directory}") else ""
+    directory = str(PurePath(in_directory).parent)
+    yield from _fill_flag(flag, json=content.decode(), file=file, directory=directory)
 
 
 def _fill_flag(flag: FlagTable | None, **values: str) -> Iterator[LaunchArguments]:
@@ -126,7 +167,8 @@ def _fill_flag(flag: FlagTable | None, **values: str) -> Iterator[LaunchArgument
             if value.startswith("-") and f"{{{name}}}" in flag.args:  # the agent would read it as a flag
                 raise BadInput(f"{value!r} must not begin with '-'", pointer="/forwardedProps/gateway")
         args = tuple(fill_template(part, values) for part in flag.args)
-        yield LaunchArguments(args, {name: fill_template(part, values) for name, part in flag.env.items()})
+        env = {name: fill_template(part, values) for name, part in flag.env.items()}
+        yield LaunchArguments(args, env, {name: fill_template(part, values) for name, part in flag.json_env.items()})
 
 
 def fill_template(template: str, values: Mapping[str, str]) -> str:
@@ -153,7 +195,9 @@ def _to_text(value: Any) -> str:
 def _join(parts: Iterable[LaunchArguments]) -> LaunchArguments:
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
+    json_env: dict[str, str] = {}
     for part in parts:
         args += part.args
         env |= part.env
-    return LaunchArguments(args, env)
+        json_env |= part.json_env
+    return LaunchArguments(args, env, json_env)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import anyio
 
 from gateway.background import Tasks
+from gateway.drivers.cli.command import LaunchArguments
 from gateway.drivers.cli.transports import Transport
 from gateway.drivers.confinement import UNTRUSTED, Confinement
 from gateway.drivers.process import Process
@@ -53,10 +54,13 @@ class Connection:
         tasks: Tasks,
         params: Mapping[str, Any],
         confinement: Confinement = UNTRUSTED,
+        arguments: LaunchArguments | None = None,
     ) -> None:
-        """`params`: values of this process for the dialect: its port, its token, variables of its environment."""
+        """`params`: values of this process for the dialect: its port, its token, variables of its environment.
+        `arguments`: what its command was started with beyond the agent's file."""
         self.params = params
         self.confinement = confinement
+        self.arguments = arguments or LaunchArguments()
         self._transport = transport
         self._dialect = dialect
         self._tasks = tasks

@@ -14,7 +14,10 @@ def read_prompt_content(definition: AgentDefinition) -> PromptContent:
     claims = definition.capabilities.get("multimodal", {}).get("input", {})
     takes_files = claims.get("file") is True or claims.get("pdf") is True
     return PromptContent(
-        image=claims.get("image") is True, audio=claims.get("audio") is True, embedded_context=takes_files
+        image=claims.get("image") is True,
+        audio=claims.get("audio") is True,
+        embedded_context=takes_files,
+        binary=takes_files,
     )
 
 

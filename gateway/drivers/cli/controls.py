@@ -16,15 +16,23 @@ RunAction = Callable[[str, dict[str, Any], float], Awaitable[Any]]
 
 class CliControls:
     def __init__(
-        self, cli: Cli, actions: frozenset[str], run_action: RunAction, save_setting: Callable[[str, str], None]
+        self,
+        cli: Cli,
+        actions: frozenset[str],
+        run_action: RunAction,
+        save_setting: Callable[[str, str], None],
+        check_mode: Callable[[str], None],
     ) -> None:
-        """`actions`: what the dialect can do between turns. `save_setting`: for the turns to come."""
+        """`actions`: what the dialect can do between turns. `save_setting`: for the turns to come. `check_mode`:
+        raises `NotCapable` for a mode that the session does not have."""
         self._cli = cli
+        self._check_mode = check_mode
         self._actions = actions
         self._run_action = run_action
         self._save_setting = save_setting
 
     async def set_mode(self, mode: str) -> None:
+        self._check_mode(mode)
         await self._set("mode", mode, has_flag=self._cli.flags.mode is not None)
 
     async def set_model(self, model: str) -> None:

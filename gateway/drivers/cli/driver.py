@@ -37,6 +37,7 @@ MAX_READ_SESSIONS = 100
 class CliDriver:
     question_window = 0.05
     is_local = True
+    transport_index = 0
     remote_proxy = None
 
     def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
@@ -126,10 +127,11 @@ class CliDriver:
         async with self._start_lock:
             self._connections = [connection for connection in self._connections if connection.is_alive]
             for connection in self._connections:
-                if not connection.is_full and connection.confinement == confinement:
+                has_room = not connection.is_full and connection.confinement == confinement
+                if has_room and connection.arguments == arguments:
                     return connection
             folder = await to_thread.run_sync(self._empty_folder.path)
-            return await self._launch(folder, LaunchArguments(), confinement)
+            return await self._launch(folder, arguments, confinement)
 
     async def _launch(self, cwd: Path, arguments: LaunchArguments, confinement: Confinement) -> Connection:
         connection = await self._launcher.launch(cwd, arguments, confinement)

@@ -16,7 +16,7 @@ from gateway.drivers.cli.command import LaunchArguments, fill_template
 from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.transports import TRANSPORTS, Endpoint
 from gateway.drivers.confinement import Confinement, Launch, start_confined
-from gateway.drivers.environment import agent_environment, select_variables
+from gateway.drivers.environment import agent_environment, merge_json, select_variables
 from gateway.drivers.homes import agent_environ
 from gateway.wire.dialects import DIALECTS
 
@@ -39,6 +39,8 @@ class Launcher:
         variables = {name: fill_template(part, values) for name, part in {**self.command.env, **arguments.env}.items()}
         environ = await to_thread.run_sync(agent_environ, self.definition, confinement.home)
         env = agent_environment(self.command.inherit_env, variables, environ)
+        for name, document in arguments.json_env.items():
+            env[name] = merge_json(env.get(name), document)
         port = int(values["port"]) if "port" in values else None
         process = await start_confined(Launch(run, env, cwd, port), self.definition, confinement, self._tasks)
         try:
@@ -50,7 +52,7 @@ class Launcher:
         params: dict[str, Any] = {name: values[name] for name in ("port", "token") if name in values}
         if names := self.cli.params.get("env"):
             params["env"] = select_variables(names, env)
-        connection = Connection(transport, self.dialect, self._tasks, params, confinement)
+        connection = Connection(transport, self.dialect, self._tasks, params, confinement, arguments)
         connection.start()
         return connection
 

@@ -28,6 +28,7 @@ from gateway.drivers.cli.command import (
 from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.confinement import Confinement
+from gateway.drivers.skills import folders
 from gateway.drivers.trust_flags import dialect_params, flags_of
 from gateway.errors import AgentFault
 from gateway.events import Event, TurnFailed
@@ -90,7 +91,7 @@ class SessionProcess:
         self._connection: Connection | None = None
         self._killed: Connection | None = None
         """A connection whose process was killed: it must have ended before the next one begins."""
-        self._started_with: tuple[LaunchArguments, Tools] | None = None
+        self._started_with: tuple[LaunchArguments, tuple[str, ...], Tools] | None = None
         self._changed = anyio.Event()
         self._death = AgentFault("the agent is gone", code="AGENT_DIED")
 
@@ -99,12 +100,12 @@ class SessionProcess:
         return self._connection is not None
 
     @property
-    def has_history(self) -> bool:
-        return self._has_history
+    def can_replace_session(self) -> bool:
+        """If the agent has lost the session, and the client has not named it, and it is not to be copied."""
+        return self._has_history and self._fork_id is None and not self._opening.names_session
 
     @property
     def client_tools(self) -> Tools:
-        """As the newest run offers them."""
         return self._client_tools
 
     def offer_tools(self, tools: Sequence[Mapping[str, Any]]) -> bool:
@@ -121,19 +122,22 @@ class SessionProcess:
     async def ensure_ready(self, options: CommandOptions, media: LaunchArguments | None = None) -> None:
         """There is a process with these options, and the dialect takes a prompt."""
         arguments = await to_thread.run_sync(option_arguments, self._cli, options, self._save_file)
-        wanted = (arguments, self._client_tools if self._takes_tools_at_start else ())
+        skills = folders(options.skills) if self.dialect.skill_scope is not None else ()
+        wanted = (arguments, skills, self._client_tools if self._takes_tools_at_start else ())
         if self._can_continue and wanted == self._started_with:
             return
         await self.release()
         try:
-            await self._start(arguments, media or LaunchArguments())
+            await self._start(arguments, media or LaunchArguments(), skills)
         except AgentFault as exc:
-            if exc.code != SESSION_NOT_FOUND or not self._has_history or self._fork_id is not None:
+            if exc.code != SESSION_NOT_FOUND or not self.can_replace_session:
                 raise
             self.forget()
-            await self._start(arguments, media or LaunchArguments())
+            await self._start(arguments, media or LaunchArguments(), skills)
         self._started_with = wanted
         if self.dialect.has_lost_history:
+            if self._opening.names_session:
+                raise AgentFault("the agent does not have the session that the run names", code=SESSION_NOT_FOUND)
             self._on_history_lost()
 
     @property
@@ -142,14 +146,15 @@ class SessionProcess:
         is_alive = self._connection is not None and self._connection.is_alive
         return is_alive and self.dialect.is_ready and self._cli.process != "turn"
 
-    async def _start(self, arguments: LaunchArguments, media: LaunchArguments) -> None:
+    async def _start(self, arguments: LaunchArguments, media: LaunchArguments, skills: tuple[str, ...]) -> None:
         opening = self._opening
         is_fork = self._fork_id is not None
         session_id = self._fork_id or (self.dialect.session_id if self._has_history else None)
         new_id = str(uuid4())
         session = session_arguments(self._cli, session_id, new_id, fork=is_fork)
         args = (*arguments.args, *session.args, *media.args)
-        launch = LaunchArguments(args, {**arguments.env, **session.env})
+        env, loaded = {**arguments.env, **session.env}, skills if self.dialect.skill_scope == "process" else ()
+        launch = LaunchArguments(args, env, arguments.json_env, loaded)
         connection = await self._pool.acquire(opening.cwd, launch, opening.confinement)
         connection.require_free(self)  # before it is this session's: closing that would release the other's
         self._connection = connection
@@ -163,18 +168,9 @@ class SessionProcess:
             params["error_text_patterns"] = self._cli.error_text_patterns
         connection.attach(self)
         directories = tuple(str(folder) for folder in opening.additional_directories)
-        self.dialect.start_session(
-            SessionStart(
-                str(opening.cwd),
-                session_id,
-                is_fork,
-                directories,
-                opening.mcp_servers,
-                params,
-                self.tag,
-                self._client_tools,
-            )
-        )
+        place = (str(opening.cwd), session_id, is_fork, directories)
+        start = SessionStart(*place, opening.mcp_servers, params, self.tag, self._client_tools, skills)
+        self.dialect.start_session(start)
         self.flush()
         try:
             await self._wait_until_ready()
@@ -199,7 +195,6 @@ class SessionProcess:
         await self._changed.wait()
 
     def forget(self) -> None:
-        """The conversation is gone at the agent."""
         self.dialect.session_id = None
         self._has_history = False
         self._on_history_lost()
@@ -207,7 +202,6 @@ class SessionProcess:
     # -- towards the agent
 
     def flush(self) -> None:
-        """Send what the dialect wants sent."""
         if self.dialect.outbox:
             messages, self.dialect.outbox = self.dialect.outbox, []
             if self._connection is not None:

@@ -11,6 +11,7 @@ import tempfile
 from base64 import b64decode
 from binascii import Error
 from collections.abc import Sequence
+from hashlib import sha256
 from mimetypes import guess_extension
 from pathlib import Path
 from typing import Any
@@ -29,16 +30,21 @@ class TempFiles:
         self._count = 0
 
     def save(self, name: str, content: bytes) -> str:
-        """The file's path. A name that was used before is overwritten: so the same options give the same command."""
-        if self._folder is None:
-            parent = self._parent or Path(tempfile.gettempdir())
-            remove_stale(parent, PREFIX)
-            self._folder, self._lock_fd = create_locked(parent, PREFIX)
-        path = self._folder / name
+        """The file's path; the name may have a directory. A name that was used before is overwritten: so the same
+        options give the same command."""
+        path = self._private_folder() / name
+        path.parent.mkdir(mode=0o700, exist_ok=True)
         # Secrets of MCP servers may be in it: only this user may read it, whatever the umask.
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(content)
         return str(path)
+
+    def copy_folder(self, folder: Path) -> Path:
+        """A copy of a directory, links resolved."""
+        copy = self._private_folder() / f"{folder.name}-{sha256(str(folder).encode()).hexdigest()[:8]}"
+        if not copy.exists():
+            shutil.copytree(folder, copy, ignore_dangling_symlinks=True)
+        return copy
 
     def save_media(self, blocks: Sequence[dict[str, Any]]) -> dict[int, str]:
         """Index of each block with bytes in it → its file."""
@@ -49,6 +55,13 @@ class TempFiles:
                 self._count += 1
                 paths[index] = self.save(f"{self._count}{guess_extension(mime) or '.bin'}", data)
         return paths
+
+    def _private_folder(self) -> Path:
+        if self._folder is None:
+            parent = self._parent or Path(tempfile.gettempdir())
+            remove_stale(parent, PREFIX)
+            self._folder, self._lock_fd = create_locked(parent, PREFIX)
+        return self._folder
 
     def remove(self) -> None:
         if self._folder is not None:

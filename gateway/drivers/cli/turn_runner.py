@@ -13,13 +13,14 @@ from anyio import to_thread
 
 from gateway.background import Tasks
 from gateway.drivers.base import Opening
-from gateway.drivers.cli.command import CommandOptions, media_arguments
+from gateway.drivers.cli.command import CommandOptions, media_arguments, takes_skill_folders, takes_skill_names
 from gateway.drivers.cli.content import flatten_block, read_prompt_content
 from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.cli.session_process import SESSION_NOT_FOUND, ConnectionPool, SessionProcess
 from gateway.drivers.cli.temp_files import TempFiles
 from gateway.drivers.cli.turn import CliTurn
 from gateway.drivers.prompt_builder import PromptBuilder
+from gateway.drivers.skills import Skill, add_to_prompt, find_skills, named
 from gateway.drivers.turn_base import TurnSlot, split_at_end
 from gateway.errors import AgentFault
 from gateway.events import Event, TurnEnded, TurnFailed, UserMessageAccepted
@@ -33,6 +34,8 @@ class TurnRunner:
     def __init__(self, launcher: Launcher, pool: ConnectionPool, opening: Opening, tasks: Tasks) -> None:
         self._tasks = tasks
         self._cli = launcher.cli
+        self._opening = opening
+        self._skill_mention = launcher.definition.skill_mention
         forgets = launcher.cli.process == "turn" and launcher.cli.flags.resume is None
         self._prompts = PromptBuilder(
             opening.known, serves_tools=launcher.dialect.can_call_client_tools, forgets=forgets
@@ -59,6 +62,8 @@ class TurnRunner:
 
     async def _prompt(self, live: CliTurn, options: CommandOptions, blocks: Sequence[dict[str, Any]]) -> None:
         flat_blocks = [flatten_block(block) for block in blocks]
+        if in_prompt := [skill for skill in options.skills if not self._takes_skill(skill)]:
+            flat_blocks = await to_thread.run_sync(add_to_prompt, flat_blocks, in_prompt, self._skill_mention)
         files = await self._save_media(flat_blocks)
         await self.process.ensure_ready(options, media_arguments(self._cli, files.values()))
         prompt = Prompt(
@@ -70,13 +75,24 @@ class TurnRunner:
             approvals=options.approvals,
             output_schema=options.output_schema,
             max_turns=options.max_turns,
-            skills=options.skills,
+            skills=tuple(skill.name for skill in named(options.skills)),
             files=files,
             tools=self.process.client_tools,
         )
         self._slot.set(live)
         self._dialect.prompt(prompt)
         self.process.prompt_sent()
+
+    def find_skills(self, entries: Sequence[str]) -> tuple[Skill, ...]:
+        """Blocks. In a sandbox the agent sees copies: the directories may be hidden there."""
+        copy = None if self._opening.confinement.exchange is None else self._files.copy_folder
+        return find_skills(entries, self._opening.cwd, self._opening.home, copy)
+
+    def _takes_skill(self, skill: Skill) -> bool:
+        """The agent has a way of its own to load or to use it."""
+        if skill.folder is None:
+            return self._dialect.can_use_skills or takes_skill_names(self._cli)
+        return self._dialect.skill_scope is not None or takes_skill_folders(self._cli)
 
     async def _save_media(self, blocks: list[dict[str, Any]]) -> dict[int, str]:
         """Index of a block → its file, where the agent takes media by files."""
@@ -119,7 +135,7 @@ class TurnRunner:
 
     def _can_retry(self, turn: CliTurn) -> bool:
         is_cancelled = self._dialect.is_cancelled
-        return self._retry is not None and not turn.has_output and not is_cancelled and self.process.has_history
+        return self._retry is not None and not turn.has_output and not is_cancelled and self.process.can_replace_session
 
     async def _prompt_again(self, live: CliTurn) -> None:
         assert self._retry is not None

@@ -67,6 +67,7 @@ class ClientToolServer:
         self._connections: set[ShimConnection] = set()
         self._scope = CancelScope()
         self._changed = anyio.Event()
+        self._listed = anyio.Event()
 
     @classmethod
     async def open(cls, directory: SocketPaths, handle_call: CallHandler, tasks: Tasks) -> ClientToolServer:
@@ -103,6 +104,17 @@ class ClientToolServer:
                 await self._changed.wait()
         return all(connection.server.has_listed_tools for connection in self._connections)
 
+    @property
+    def was_listed(self) -> bool:
+        """The agent has asked for the tools at least once: so its model can have them."""
+        return self._listed.is_set()
+
+    async def wait_until_listed(self, limit: float) -> bool:
+        """False: the agent has not asked for the tools within `limit` seconds."""
+        with anyio.move_on_after(limit):
+            await self._listed.wait()
+        return self.was_listed
+
     async def aclose(self) -> None:
         self._scope.cancel()
         with CancelScope(shield=True):
@@ -130,7 +142,8 @@ class ClientToolServer:
         rest = await self._check_secret(stream)
         if rest is None:
             return log.warning("a process without the secret connected to a session's client tools")
-        connection = ShimConnection(stream, ToolServer(self._offer), self._handle_call, self._notify)
+        server = ToolServer(self._offer, on_list=self._listed.set)
+        connection = ShimConnection(stream, server, self._handle_call, self._notify)
         self._connections.add(connection)
         try:
             await connection.serve(rest)

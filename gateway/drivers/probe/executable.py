@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.sections import Command
+from gateway.catalog.sections import Auth, Command
+from gateway.catalog.transports import list_commands
 from gateway.drivers.environment import agent_environment
 
 MAX_SHEBANG_BYTES = 256
@@ -26,21 +27,16 @@ class FoundProgram:
     env: Mapping[str, str]
     """The environment that the agent will have; the commands that probe it get the same."""
     transport: str | None = None
-    """The name of the fallback; None: the agent's first transport."""
-
-
-def list_commands(definition: AgentDefinition) -> Iterator[tuple[str | None, Command]]:
-    """(name of the transport, its command), in the order of the file; the first has no name."""
-    if definition.command is not None:
-        yield None, definition.command
-    yield from ((fallback.name, fallback.command) for fallback in definition.fallback)
+    """The name of another transport; None: the agent's first."""
+    auth: tuple[Auth, ...] = ()
+    """The checks of whether the user is signed in, for this transport."""
 
 
 def find(definition: AgentDefinition, environ: Mapping[str, str]) -> FoundProgram | None:
-    for transport, command in list_commands(definition):
-        env = agent_environment(command.inherit_env, command.env, environ)
-        if (path := locate(command.run[0], env)) is not None:
-            return FoundProgram(command, path, env, transport)
+    for each in list_commands(definition):
+        env = agent_environment(each.command.inherit_env, each.command.env, environ)
+        if (path := locate(each.command.run[0], env)) is not None:
+            return FoundProgram(each.command, path, env, each.transport, each.auth)
     return None
 
 

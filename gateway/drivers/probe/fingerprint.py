@@ -19,7 +19,7 @@ def fingerprint(definition: AgentDefinition, environ: Mapping[str, str] | None =
     program = find(definition, os.environ if environ is None else environ)
     if program is None:
         return None
-    signed_in = has_static_sign(definition.auth, program.env)
+    signed_in = has_static_sign(program.auth, program.env)
     return program.path, program.transport, _modified_at(program.path), signed_in
 
 

@@ -12,6 +12,7 @@ from anyio import to_thread
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.sections import Install
+from gateway.catalog.transports import list_commands
 from gateway.drivers.environment import agent_environment
 from gateway.drivers.probe.auth import has_command_sign, has_static_sign, sign_in_hint
 from gateway.drivers.probe.availability import Availability, Prerequisite
@@ -20,7 +21,6 @@ from gateway.drivers.probe.executable import (
     FoundProgram,
     companion_program,
     find,
-    list_commands,
     locate,
     missing_interpreter,
 )
@@ -54,7 +54,7 @@ async def probe(
 
 
 async def _not_installed(definition: AgentDefinition, environ: Mapping[str, str], thorough: bool) -> Availability:
-    names = dict.fromkeys(repr(command.run[0]) for _, command in list_commands(definition))
+    names = dict.fromkeys(repr(each.command.run[0]) for each in list_commands(definition))
     reason = f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} not on the PATH"
     if not supports_platform(definition):
         return Availability("not-installed", f"it does not run on {sys.platform}; {reason}", platform=False)

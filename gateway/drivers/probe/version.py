@@ -29,6 +29,8 @@ MAX_PACKAGE_JSON_BYTES = 1 << 20
 MAX_ERROR_LINE_CHARS = 200
 """Of the last line of a version command that fails."""
 
+USAGE_ERRORS = (2, 64)
+"""Exit codes of a program that does not know the option: it works, and does not tell its version."""
 VERSION_NUMBER = re.compile(r"\d+(?:\.\d+)+(?:[-+.]?[0-9A-Za-z]+)*")
 
 
@@ -37,6 +39,13 @@ class Version:
     text: str | None = None
     failure: str | None = None
     """The program exists and its version command fails: a prompt would hardly do better."""
+
+
+def _last_line(text: str) -> str:
+    """The last line that says something: programs draw boxes around their errors."""
+    lines = [line.strip("│┃|╰╯─━ \t") for line in text.splitlines()]
+    readable = [line for line in lines if any(character.isalpha() for character in line)]
+    return f": {readable[-1][:MAX_ERROR_LINE_CHARS]}" if readable else ""
 
 
 _replies: ReplyCache[Reply] = ReplyCache()
@@ -52,9 +61,8 @@ async def run_version_command(command: Sequence[str], env: Mapping[str, str]) ->
         return Version(failure=reply.failure)
     if (number := VERSION_NUMBER.search(reply.text)) is not None:
         return Version(number[0])
-    if reply.code:
-        last_line = f": {reply.text.splitlines()[-1][:MAX_ERROR_LINE_CHARS]}" if reply.text else ""
-        return Version(failure=f"`{line}` fails with code {reply.code}{last_line}")
+    if reply.code and reply.code not in USAGE_ERRORS:
+        return Version(failure=f"`{line}` fails with code {reply.code}{_last_line(reply.text)}")
     return Version()
 
 

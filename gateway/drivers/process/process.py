@@ -97,6 +97,11 @@ class Process:
         return self._supervisor.pid or 0
 
     @property
+    def supervisor_pid(self) -> int:
+        """The parent of the agent, from which everything descends that the agent started."""
+        return self._supervisor.supervisor_pid
+
+    @property
     def exit_code(self) -> int | None:
         """None while it runs; negative: the number of the signal that ended it."""
         return self._supervisor.exit_code

@@ -93,6 +93,10 @@ class SupervisorClient:
         self.gone = anyio.Event()
         """…and everything it had started, and the supervisor. Always set, after the other two."""
 
+    @property
+    def supervisor_pid(self) -> int:
+        return self._supervisor.pid
+
     def send(self, order: bytes) -> None:
         with suppress(OSError):  # the supervisor has ended already
             self._socket.send(order)

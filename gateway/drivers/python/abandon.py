@@ -18,14 +18,17 @@ class Abandoned(BaseException):
 
 class Abandonable:
     def __init__(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self._work = work
+        """To be awaited once. `work` is forgotten then: its owner has this object, and both would be a cycle."""
+        self._work: Callable[[], Coroutine[Any, Any, None]] | None = work
         self._is_abandoned = False
 
     def abandon(self) -> None:
         self._is_abandoned = True
 
     def __await__(self) -> Generator[Any, Any, None]:
+        assert self._work is not None
         coroutine = self._work()
+        self._work = None
         resume: Callable[[Any], Any] = coroutine.send
         value: Any = None
         while True:

@@ -59,6 +59,7 @@ log = logging.getLogger(__name__)
 class PythonDriver:
     question_window = 0.0
     is_local = True
+    transport_index = 0
     remote_proxy = None
     is_probed = True
 

@@ -1,7 +1,8 @@
-"""The mode of a thread with an in-process agent: the modes it may be set to, and the capabilities of each.
+"""The mode of a thread with an in-process agent, and the modes it may be set to.
 
-In: the modes of a definition. Out: the session layer, and the controls that set the mode. The function gets the mode
-with every turn, so nothing else is kept: the session id of such a thread is its mode.
+In: the modes of a definition. Out: the session layer, and the controls that set the mode; what a mode changes, the
+definition states. The function gets the mode with every turn, so nothing else is kept: the session id of such a thread
+is its mode.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from gateway.capability_paths import MODE, MODES, flatten
+from gateway.capability_paths import MODE, MODES
 from gateway.catalog.sections import Mode
 from gateway.errors import NotCapable
 from gateway.events import Layer
@@ -31,7 +32,7 @@ class ModeControls:
     @property
     def session_layer(self) -> Layer:
         modes = [mode.to_json() for mode in self._modes.values()]
-        return {MODE: self._current, MODES: modes, **flatten(self._modes[self._current].capabilities)}
+        return {MODE: self._current, MODES: modes}
 
     async def set_mode(self, mode: str) -> None:
         if mode not in self._modes:

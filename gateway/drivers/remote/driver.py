@@ -51,6 +51,7 @@ REQUEST_TIMEOUT_SECONDS = 10.0
 class RemoteDriver:
     question_window = 0.0
     is_local = False
+    transport_index = 0
 
     def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
         assert definition.remote is not None  # the definition was checked

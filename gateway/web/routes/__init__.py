@@ -18,6 +18,7 @@ from gateway.web.routes import (
     console,
     copilotkit,
     health,
+    installation,
     matrix,
     messages,
     models,
@@ -26,6 +27,7 @@ from gateway.web.routes import (
     schemas,
     threads,
     websocket,
+    workspaces,
     worktrees,
 )
 from gateway.web.scoped_routes import OPEN, ScopedRoute, ScopedWebSocketRoute, post
@@ -51,6 +53,16 @@ class WorktreeEndpoint(HTTPEndpoint):
     delete = staticmethod(worktrees.discard)
 
 
+class InstallEndpoint(HTTPEndpoint):
+    get = head = staticmethod(installation.show)
+    post = staticmethod(installation.install)
+
+
+class PluginsEndpoint(HTTPEndpoint):
+    get = head = staticmethod(installation.list_plugins)
+    post = delete = staticmethod(installation.change_plugin)
+
+
 AGENT = "/agents/{agent}"
 THREAD = f"{AGENT}/threads/{{thread:path}}"
 
@@ -63,13 +75,17 @@ ROUTES: list[BaseRoute] = [
     ScopedRoute("/healthz", health.healthz, scope=OPEN),
     ScopedRoute("/readyz", health.readyz, scope=OPEN),
     ScopedRoute("/agents", agents.list_agents, scope="read"),
+    ScopedRoute("/workspaces", workspaces.show, scope="read"),
     ScopedRoute("/audit", audit.show, scope="admin"),
     ScopedWebSocketRoute(f"{AGENT}/socket", websocket.socket, scope="run"),
     ScopedRoute("/schemas/agent.json", schemas.agent, scope="read"),
     ScopedRoute("/capabilities/matrix", matrix.show, scope="read"),
+    post("/models:refresh", models.refresh_all, scope="admin"),
     ScopedRoute(f"{AGENT}/models", forwarded(models.list_models), scope="read"),
-    ScopedRoute(f"{AGENT}/models:validate", forwarded(models.validate), scope={"GET": "read", "POST": "run"}),
+    ScopedRoute(f"{AGENT}/models:validate", models.validate, scope={"GET": "read", "POST": "run"}),
     post(f"{AGENT}/models:refresh", forwarded(models.refresh)),
+    ScopedRoute(f"{AGENT}/install", InstallEndpoint, scope={"GET": "read", "POST": "admin"}),
+    ScopedRoute(f"{AGENT}/plugins", PluginsEndpoint, scope={"GET": "admin", "POST": "admin", "DELETE": "admin"}),
     # The longer path first: a model's id may contain slashes.
     ScopedRoute(f"{AGENT}/models/{{model:path}}/cost", forwarded(models.show_cost), scope="read"),
     ScopedRoute(f"{AGENT}/models/{{model:path}}", forwarded(models.show), scope="read"),

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gateway import __version__
+from gateway.capabilities.option_checks import list_offered
 from gateway.identity import Caller
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
@@ -41,7 +42,8 @@ def usable_agents(request: Request) -> list[Agent]:
     """The agents that the caller may use: for it there are no others."""
     gateway: Gateway = request.app.state.gateway
     caller: Caller = request.state.caller
-    return [agent for agent in gateway.agents if caller.may_use(agent.definition.id)]
+    agents = [agent for agent in gateway.agents if agent.definition.is_listed]
+    return [agent for agent in agents if caller.may_use(agent.definition.id)]
 
 
 async def list_agents(request: Request) -> Response:
@@ -68,18 +70,28 @@ async def describe(gateway: Gateway, agent: Agent, principal: str) -> dict[str, 
     availability = await agent.probe()
     if (home := gateway.snapshots.find_home(agent, principal)) is not None:
         availability = await agent.probe_home(home)
-    tree = (await gateway.snapshots.take(agent, principal=principal)).snapshot.tree()
+    snapshot = (await gateway.snapshots.take(agent, principal=principal)).snapshot
+    tree = snapshot.tree()
     own = f"/agents/{agent.definition.id}"
     return {
         "id": agent.definition.id,
         "driver": agent.definition.driver,
         "identity": tree.get("identity", {}),
         "availability": availability.to_json(),
-        "options": list(agent.definition.options),
+        "options": list_offered(snapshot),
         **({"via": list(agent.definition.via)} if agent.definition.via else {}),
+        **_describe_transports(tree, agent),
         **_definition_failure(agent),
-        "links": {"run": own, "capabilities": f"{own}/capabilities"},
+        "links": {"run": own, **{name: f"{own}/{name}" for name in ("capabilities", "models", "threads", "install")}},
     }
+
+
+def _describe_transports(tree: dict[str, Any], agent: Agent) -> dict[str, Any]:
+    """The transports of an agent that has several; of a transport that is used alone, the agent that has it."""
+    if not agent.definition.is_listed:
+        return {"transportOf": agent.definition.transport_of}
+    transports = tree.get("custom", {}).get("gateway", {}).get("transports")
+    return {} if transports is None else {"transports": transports}
 
 
 def _definition_failure(agent: Agent) -> dict[str, Any]:

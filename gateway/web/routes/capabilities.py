@@ -34,7 +34,7 @@ async def show(request: Request) -> ASGIApp:
         return _feed(gateway, agent, request)
     if not request.scope["query_string"]:
         current = await gateway.snapshots.take(agent, principal=request.state.principal)
-        return answer(request, render("agui", current.entry, agent.definition))
+        return answer(request, render("agui", current.entry, agent.definition_in_use))
     if _needs_definition(request) and (response := await forward(request, agent)) is not None:
         return response
     key = _key(gateway, agent, request)
@@ -75,7 +75,8 @@ def _key(gateway: Gateway, agent: Agent, request: Request) -> Key:
 async def _probe(gateway: Gateway, agent: Agent, request: Request) -> None:
     if is_true(request.query_params.get("probe")):
         request.state.caller.require("run")  # it starts the agent
-        await run_until_disconnect(request, partial(gateway.agents.wait_until_probed, agent))
+        if (await agent.probe()).status != "not-installed":  # otherwise its availability is all that there is to say
+            await run_until_disconnect(request, partial(gateway.agents.wait_until_probed, agent))
     elif "run" in request.state.caller.scopes:
         gateway.agents.probe_soon(agent)
 

@@ -39,7 +39,7 @@ STOPPED = {"type": "RUN_ERROR", "message": "Run stopped by user", "code": "STOPP
 async def info(request: Request) -> Response:
     gateway: Gateway = request.app.state.gateway
     caller: Caller = request.state.caller
-    allowed = [agent for agent in gateway.agents if caller.may_use(agent.definition.id)]
+    allowed = [agent for agent in gateway.agents if agent.definition.is_listed and caller.may_use(agent.definition.id)]
     agents = {agent.definition.id: await _describe(gateway, agent, caller.principal) for agent in allowed}
     if (default := gateway.default_agent()) in agents:
         agents.setdefault(DEFAULT, agents[default])

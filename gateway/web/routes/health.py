@@ -23,4 +23,10 @@ async def readyz(request: Request) -> Response:
         await gateway.store.check()
     except GatewayError as exc:
         return problem_response(exc)
-    return JSONResponse({"status": "ready", "runs": gateway.engine.live_runs, "agents": len(list(gateway.agents))})
+    return JSONResponse(
+        {
+            "status": "ready",
+            "runs": gateway.engine.live_runs,
+            "agents": len([agent for agent in gateway.agents if agent.definition.is_listed]),
+        }
+    )

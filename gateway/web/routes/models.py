@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from functools import partial
+from urllib.parse import urlencode
 
-import anyio
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gateway.catalog.models.prices import Tokens, calculate_cost
-from gateway.errors import AgentFault, BadInput, NotCapable
+from gateway.errors import BadInput
+from gateway.identity import Caller
+from gateway.jsonio import loads
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
 from gateway.service.snapshots import find_model
 from gateway.web.disconnect import run_until_disconnect
+from gateway.web.forward import forward
+from gateway.web.request_body import read_body
 
-REFRESH_TIMEOUT_SECONDS = 90.0
-"""An agent may have to start first, and to query its providers."""
 MAX_COUNT_DIGITS = 15
 """Beyond this JavaScript loses digits."""
 
@@ -38,7 +40,8 @@ async def show(request: Request) -> Response:
 
 
 async def show_cost(request: Request) -> Response:
-    """Token counts as in AG-UI: cached tokens are part of the input, thinking tokens part of the output."""
+    """Token counts as in AG-UI: tokens read from a cache or written to it are part of the input, thinking tokens part
+    of the output. They count as one request."""
     agent = _agent(request)
     model = find_model(agent, request.path_params["model"])
     tokens = Tokens(
@@ -46,6 +49,8 @@ async def show_cost(request: Request) -> Response:
         _read_count(request, "cachedInputTokens"),
         _read_count(request, "outputTokens"),
         _read_count(request, "thinkingTokens"),
+        _read_count(request, "cacheWriteTokens"),
+        _read_count(request, "cacheWrite1hTokens"),
     )
     return JSONResponse(
         {"agent": agent.definition.id, "modelId": model.id, **calculate_cost(model.price, tokens).to_json()}
@@ -53,34 +58,42 @@ async def show_cost(request: Request) -> Response:
 
 
 async def validate(request: Request) -> Response:
-    """Always 200: that a name means no model is an answer."""
+    """`?model=ID`, or `{"model": "ID"}` in the body of a POST. Always 200: that a name means no model is an answer."""
     agent = _agent(request)
     name = request.query_params.get("model")
+    if name is None and request.method == "POST":
+        name = await read_body(request, _read_name)
     if name is None:
-        raise BadInput("which model? ?model=ID names it", pointer="?model")
-    return JSONResponse(agent.models.validate_json(name))
+        raise BadInput('which model? ?model=ID names it, or the body {"model": "ID"} of a POST', pointer="?model")
+    mounted = await forward(request, agent, urlencode({"model": name}))
+    return mounted or JSONResponse(agent.models.validate_json(name))
+
+
+def _read_name(body: bytes) -> str | None:
+    if not body:
+        return None
+    fields = loads(body)
+    name = fields.get("model") if isinstance(fields, dict) else None
+    if not isinstance(name, str):
+        raise BadInput('the body is {"model": "ID"}', pointer="/model")
+    return name
 
 
 async def refresh(request: Request) -> Response:
     """Reads the list from the agent itself."""
-    agent = _agent(request)
-    try:
-        with anyio.fail_after(REFRESH_TIMEOUT_SECONDS):
-            listed = await run_until_disconnect(request, agent.usable_driver.models)
-    except TimeoutError:
-        detail = f"the agent did not list its models within {REFRESH_TIMEOUT_SECONDS:g} seconds"
-        raise AgentFault(detail, code="AGENT_STALLED") from None
-    if listed is None:
-        raise NotCapable(
-            f"Agent '{agent.definition.id}' cannot list its models, or not before it had a session. "
-            f"GET /agents/{agent.definition.id}/models lists those of its file.",
-            capability="models",
-            source=f"driver ({agent.definition.driver})",
-        )
-    agent.models.refresh(listed, datetime.now(UTC))
     gateway: Gateway = request.app.state.gateway
-    gateway.changes.touch(agent.definition.id)
+    agent = _agent(request)
+    await run_until_disconnect(request, partial(gateway.model_lists.refresh, agent))
     return _list(agent)
+
+
+async def refresh_all(request: Request) -> Response:
+    """Reads the lists of all agents that the caller may use. Always 200: one result for each agent."""
+    gateway: Gateway = request.app.state.gateway
+    caller: Caller = request.state.caller
+    agents = [agent for agent in gateway.agents if caller.may_use(agent.definition.id)]
+    results = await run_until_disconnect(request, partial(gateway.model_lists.refresh_all, agents))
+    return JSONResponse({"agents": [result.to_json() for result in results]})
 
 
 def _list(agent: Agent) -> Response:
@@ -91,6 +104,7 @@ def _list(agent: Agent) -> Response:
             "default": None if default is None else default.id,
             "lastUpdated": agent.models.last_updated,
             "source": agent.models.source,
+            "open": agent.models.is_open,
         }
     )
 

@@ -63,12 +63,12 @@ async def close(request: Request) -> Response:
 async def fork(request: Request) -> Response:
     """`POST …/fork`, with `{"threadId": "…"}` or an empty body."""
     gateway, agent, thread = read_target(request)
-    body = await read_body(request, lambda data: _parse_object(data) if data.strip() else {})
+    body = await read_body(request, lambda data: parse_object(data) if data.strip() else {})
     new_id = body.get("threadId", f"fork-{uuid4().hex[:8]}")
     findings = Findings()
     ID.read(new_id, ("threadId",), findings)
     findings.raise_if_refused()
-    check_ability("fork_session_id", (await gateway.snapshots.take(agent, thread)).snapshot, agent.definition)
+    check_ability("fork_session_id", (await gateway.snapshots.take(agent, thread)).snapshot, agent.definition_in_use)
     session_id = await gateway.threads.fork(agent, thread, new_id, request.state.caller)
     return JsonResponse({"threadId": new_id, "sessionId": session_id}, 201)
 
@@ -87,7 +87,7 @@ async def set_config(request: Request) -> Response:
 
 async def _set(request: Request, setting: str) -> Response:
     gateway, agent, thread = read_target(request)
-    body = await read_json_body(request, _parse_object)
+    body = await read_json_body(request, parse_object)
     body, warnings = await _check_setting(gateway, agent, thread, request.state.caller, setting, body)
     values = await gateway.threads.set(agent, thread, setting, body, request.state.caller)
     gateway.changes.touch(agent.definition.id)
@@ -118,7 +118,7 @@ async def _check_setting(
 async def call(request: Request) -> Response:
     """`POST …/acp`, with `{"method": "…", "params": {…}}`: any further method of ACP."""
     gateway, agent, thread = read_target(request)
-    body = await read_json_body(request, _parse_object)
+    body = await read_json_body(request, parse_object)
     method = body.get("method")
     params = body.get("params", {})
     if not isinstance(method, str) or not isinstance(params, dict):
@@ -127,7 +127,7 @@ async def call(request: Request) -> Response:
     return JsonResponse({"result": await gateway.threads.call(agent, thread, method, params, request.state.caller)})
 
 
-def _parse_object(body: bytes) -> dict[str, Any]:
+def parse_object(body: bytes) -> dict[str, Any]:
     parsed = loads(body)
     if not isinstance(parsed, dict):
         raise BadInput("the body must be a JSON object", pointer="")

@@ -25,10 +25,11 @@ def set_mode_request(state: SessionState, session_id: str, mode: str) -> MethodC
     raise _refusal("mode", mode, MODES, [*_values_of_category(state, "mode"), *_ids(state.modes)])
 
 
-def set_model_request(state: SessionState, session_id: str, model: str) -> MethodCall:
+def set_model_request(state: SessionState, session_id: str, model: str, *, is_open: bool = False) -> MethodCall:
+    """`is_open`: the agent also takes models that the session does not list."""
     if (option := _option_with_value(state, "model", model)) is not None:
         return _set_option(state, session_id, option, model)
-    if model in _ids(state.models):
+    if model in _ids(state.models) or (is_open and state.models):
         return "session/set_model", {"sessionId": session_id, "modelId": model}
     raise _refusal("model", model, MODELS, [*_values_of_category(state, "model"), *_ids(state.models)])
 

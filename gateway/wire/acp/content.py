@@ -108,9 +108,11 @@ def to_block(part: Part, accepted: PromptContent, uri: str) -> Block | None:
 def _embed(value: str, mime: str, accepted: PromptContent, uri: str, name: str | None) -> Block | None:
     location = f"{uri}/{name}" if name else uri
     content = _decode_text(value) if TEXTUAL.match(mime) else None
+    if content is None:
+        return resource_block(location, mime, {"blob": value}) if accepted.binary else None
     if accepted.embedded_context:
-        return resource_block(location, mime, {"blob": value} if content is None else {"text": content})
-    return None if content is None else text_block(fence_text(content, name or ""))
+        return resource_block(location, mime, {"text": content})
+    return text_block(fence_text(content, name or ""))
 
 
 def _decode_text(value: str) -> str | None:

@@ -144,7 +144,7 @@ class Handshake:
     @property
     def prompt_content(self) -> PromptContent:
         """The kinds of content that `session/prompt` may carry."""
-        return PromptContent(self.image, self.audio, self.embedded_context, self.title or self.name)
+        return PromptContent(self.image, self.audio, self.embedded_context, agent_name=self.title or self.name)
 
 
 def read_handshake(result: Any) -> Handshake:
@@ -235,15 +235,17 @@ def _environment(env: Any) -> dict[str, str]:
 
 
 def agui_layer(handshake: Handshake) -> dict[str, Any]:
-    """AG-UI's capabilities as the agent stated them, by dotted path. ACP has no block for video, so that is False."""
-    layer: dict[str, Any] = present(
-        {"identity.name": handshake.title or handshake.name, "identity.version": handshake.version}
-    )
+    """AG-UI's capabilities as the agent stated them, by dotted path. ACP has no block for video, so that is False. Nor
+    has it a word for PDF documents: `embeddedContext` promises that the agent takes a resource, and nearly all agents
+    drop one that is no text."""
+    names = present({"name": handshake.name, "title": handshake.title})
+    layer: dict[str, Any] = present({"identity.version": handshake.version})
+    layer |= {f"identity.metadata.acp.{key}": value for key, value in names.items()}
     layer |= {
         "multimodal.input.image": handshake.image,
         "multimodal.input.audio": handshake.audio,
         "multimodal.input.video": False,
-        "multimodal.input.pdf": handshake.embedded_context,
+        "multimodal.input.pdf": False,
         "multimodal.input.file": handshake.embedded_context,
     }
     if handshake.steering:

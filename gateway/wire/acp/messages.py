@@ -15,6 +15,8 @@ from gateway.wire.fields import items, non_empty
 
 Kind = Literal["text", "thought", "user"]
 SUFFIXES: dict[Kind, str] = {"text": "", "thought": ":thought", "user": ":user"}
+MODE_TEXT = "[MODE_UPDATE] "
+"""Begins a chunk that is no text of the answer (`updates`)."""
 NO_ID = object()
 """Equal to no id."""
 
@@ -63,7 +65,7 @@ class Messages:
         if self._open_text_id != update.get("messageId") or type(block) is not dict or block.get("type") != "text":
             return None
         text = block.get("text")
-        if type(text) is not str or not text:
+        if type(text) is not str or not text or text.startswith(MODE_TEXT):
             return None
         self._last_text.append(text)
         if self._open_pieces is not self._last_text:

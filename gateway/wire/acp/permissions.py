@@ -7,6 +7,7 @@ See https://agentclientprotocol.com/protocol/tool-calls#requesting-permission.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from gateway.events import Interrupt
@@ -18,6 +19,7 @@ from gateway.wire.fields import if_small, items, non_empty, obj, present, text, 
 
 __all__ = [
     "SHOWN_MAX_CHARS",
+    "ask_about_calls",
     "decide_by_policy",
     "elicitation_interrupt",
     "elicitation_result",
@@ -40,6 +42,14 @@ def tool_call_in_question(params: dict[str, Any]) -> dict[str, Any]:
     if subject.get("type") == "command":
         return present({"toolCallId": non_empty(subject.get("toolCallId"))})
     return obj(params.get("toolCall")) or obj(subject.get("toolCall"))
+
+
+def ask_about_calls(params: dict[str, Any], calls: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The request as if it were about these calls, the last of which is the one in question. The others are named."""
+    *others, last = calls
+    titles = [title for call in others if (title := text(call.get("title")))]
+    about = present({"title": text(tool_call_in_question(params).get("title")), "description": "\n".join(titles)})
+    return params | about | {"toolCall": last}
 
 
 def permission_interrupt(

@@ -101,12 +101,15 @@ def _dropped_warning(part: dict[str, Any], pointer: str, accepted: PromptContent
     kind = part.get("type")
     source = part.get("source", {}).get("type")
     need = {"image": "image", "audio": "audio", "document": "embeddedContext"}.get(str(kind))
+    agent = accepted.agent_name or "the agent"
     if source == "file":
         reason = "ACP cannot carry a provider's handle to a file"
+    elif kind == "document" and accepted.embedded_context:
+        reason = f"{agent} is not known to pass the bytes of a file to its model; a file of text would reach it"
     elif need is None:
         reason = f"ACP cannot carry a part of this kind ({kind})"
     else:
-        reason = f"{accepted.agent_name or 'the agent'} does not offer promptCapabilities.{need}"
+        reason = f"{agent} does not offer promptCapabilities.{need}"
     return Warning("CONTENT_DROPPED", f"{pointer}: the {kind} was left out: {reason}", {"pointer": pointer})
 
 

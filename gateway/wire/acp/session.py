@@ -14,33 +14,42 @@ from typing import Any
 from gateway.events import ClientToolCall, Event, Interrupt, TurnEnded, TurnFailed, Warning
 from gateway.wire.acp.client_tools import ClientToolCalls
 from gateway.wire.acp.errors import agent_fault, is_cancellation
-from gateway.wire.acp.permissions import elicitation_interrupt, permission_interrupt, tool_call_in_question
+from gateway.wire.acp.questions import Questions
 from gateway.wire.acp.session_state import SessionState
 from gateway.wire.acp.updates import Updates
 from gateway.wire.acp.usage import Covers
+from gateway.wire.acp.vendor_notifications import read_notification
 from gateway.wire.fields import integer, non_empty, obj, text
 from gateway.wire.jsonrpc import INTERNAL_ERROR, Fault, Id
 
 PROMPT = "session/prompt"
 EMPTY_TURN = "the agent ended its turn without saying or doing anything: perhaps its model failed"
 ERROR_AS_TEXT = "the agent's answer looks like a failure of its model, sent as text"
+ANSWERED_REASONS = ("end_turn", "refusal")
+"""The agent considers its answer complete."""
+FAILURE_MAX_CHARS = 1_000
+"""Of an answer that is a failure, in the error's message."""
 
 
 class SessionReader:
-    """`error_texts`: patterns of a failure that is sent as an answer (`errors.ERROR_TEXTS`). `usage_covers`: what the
-    agent's token counts cover (`usage`)."""
+    """`error_texts`: patterns of an answer that is probably a failure (`errors.ERROR_TEXTS`): a warning.
+    `failure_texts`: how this agent is known to word one: the turn failed. `usage_covers`: what the agent's token counts
+    cover (`usage`)."""
 
     def __init__(
         self,
         state: SessionState | None = None,
         *,
         error_texts: Sequence[re.Pattern[str]] = (),
+        failure_texts: Sequence[re.Pattern[str]] = (),
         usage_covers: Covers = "turn",
     ) -> None:
         self.state = state if state is not None else SessionState()
         self._error_texts = error_texts
+        self._failure_texts = failure_texts
         self._updates = Updates(self.state, usage_covers)
         self._subagents = self._updates.subagents
+        self._questions = Questions(self._updates)
         self._is_in_turn = False
 
     def read(self, update: Any, session_id: str | None = None) -> list[Event]:
@@ -76,11 +85,20 @@ class SessionReader:
             return events + self.read_all([_with_text(update, text) for text in texts[2:]], session_id)
         return events + messages.continue_texts(texts[2:])
 
+    def read_notification(self, method: str, params: Any) -> list[Event]:
+        """A notification that ACP does not describe."""
+        return read_notification(method, params, self.state)
+
     def owns(self, session_id: str) -> bool:
         """Whether it is a child session of this one. Its updates are read here, with its id."""
         return self._subagents.owns(session_id)
 
     # -- turns
+
+    @property
+    def has_open_calls(self) -> bool:
+        """A tool call of the turn has begun, and has no result yet."""
+        return self._is_in_turn and any(agent.tools.open_calls for agent in self._subagents.turns())
 
     @property
     def is_in_turn(self) -> bool:
@@ -102,7 +120,14 @@ class SessionReader:
         tokens = self._updates.usage.read(usage, meta)
         if tokens is not None and not self._updates.has_counted_calls:
             events.append(tokens)
+        if reason in ANSWERED_REASONS and self._has_failed_text():
+            answer = self._subagents.main.messages.last_text.strip()
+            return [*events, TurnFailed(answer[:FAILURE_MAX_CHARS], "MODEL_ERROR")]
         return [*events, *self._warnings(reason), TurnEnded(reason)]
+
+    def _has_failed_text(self) -> bool:
+        answer = self._subagents.main.messages.last_text if self._failure_texts else ""
+        return bool(answer) and any(pattern.search(answer) for pattern in self._failure_texts)
 
     def fail_turn(self, fault: Fault, *, cancelled: bool = False, method: str = PROMPT) -> list[Event]:
         """The agent answered the prompt with an error."""
@@ -129,7 +154,7 @@ class SessionReader:
         main = self._subagents.main
         if reason == "end_turn" and not main.messages.has_content and not main.has_acted:
             return [Warning("EMPTY_TURN", EMPTY_TURN)]
-        if reason not in ("end_turn", "refusal"):
+        if reason not in ANSWERED_REASONS:
             return []
         answer = main.messages.last_text if self._error_texts else ""
         if answer and any(pattern.search(answer) for pattern in self._error_texts):
@@ -185,40 +210,17 @@ class SessionReader:
     ) -> tuple[list[Event], Interrupt]:
         """What `session/request_permission` reports of its tool call, and the interrupt. The caller decides whether the
         user is asked, or the run's policy answers; to ask, `park()` follows, then `InterruptRequested`."""
-        request = obj(params)
-        agent, events = self._subagents.find(session_id or text(request.get("sessionId")))
-        reported = tool_call_in_question(request)
-        events += agent.tools.update(reported) or []
-        call = agent.tools.get(reported.get("toolCallId"))
-        events += agent.tools.end_input(call) if call is not None else []
-        self._updates.note_action(agent, events)
-        interrupt_id = self._interrupt_id(request_id)
-        call_id = call.id if call else None
-        return events, permission_interrupt(interrupt_id, request, call_id, subagent=agent.subagent)
+        return self._questions.read_permission(request_id, obj(params), session_id)
 
     def set_permission_outcome(self, params: Any, outcome: str) -> None:
         """What was decided (`permissions.selected_option_name`), for the result of a call that never gets one."""
-        request = obj(params)
-        agent, _ = self._subagents.find(text(request.get("sessionId")))
-        call = agent.tools.get(tool_call_in_question(request).get("toolCallId"))
-        if call is not None:
-            call.permission = outcome
+        self._questions.set_permission_outcome(obj(params), outcome)
 
     def read_elicitation(
         self, request_id: Id, params: Any, session_id: str | None = None
     ) -> tuple[list[Event], Interrupt]:
         """`elicitation/create`. A tool call that it names is linked if the client has seen it."""
-        request = obj(params)
-        agent, events = self._subagents.find(session_id or text(request.get("sessionId")))
-        call = agent.tools.get(request.get("toolCallId"))
-        events += agent.tools.end_input(call) if call is not None else []
-        self._updates.note_action(agent, events)
-        interrupt_id = self._interrupt_id(request_id)
-        call_id = call.id if call else None
-        return events, elicitation_interrupt(interrupt_id, request, call_id, subagent=agent.subagent)
-
-    def _interrupt_id(self, request_id: Id) -> str:
-        return f"{self._subagents.turn_key}:ask:{request_id}"
+        return self._questions.read_elicitation(request_id, obj(params), session_id)
 
     def show_terminal(self, terminal_id: str, output: str = "", **fields: Any) -> list[Event]:
         """Output of a terminal that the gateway itself runs for the agent. `fields`: command, cwd, exitCode, signal."""

@@ -12,6 +12,8 @@ from typing import Any
 from gateway.capability_paths import SESSION
 from gateway.wire.fields import count, items, non_empty, number, obj, present, text, value_at
 
+CONNECTED_STATUSES = ("connected", "ready")
+
 Change = tuple[str, Any]
 """The name of the CUSTOM event that reports it, and its value."""
 
@@ -35,6 +37,8 @@ class SessionState:
     updated_at: str | None = None
     usage: dict[str, Any] = field(default_factory=dict)
     """`used` and `size` of the context in tokens, `cost` so far."""
+    mcp_servers: list[dict[str, str]] = field(default_factory=list)
+    """`name status error`, where the agent reports what became of its MCP servers."""
     state: str | None = None
     """Version 2: running, idle, requires_action."""
 
@@ -74,6 +78,14 @@ class SessionState:
     def set_model(self, model: str) -> None:
         self.model = model
 
+    def set_mcp_server(self, name: str | None, status: str | None, reason: str | None) -> None:
+        """What became of one MCP server. `reason`: for a status that is no success."""
+        if not name or not status:
+            return
+        error = None if status in CONNECTED_STATUSES else reason
+        others = [server for server in self.mcp_servers if server["name"] != name]
+        self.mcp_servers = [*others, present({"name": name, "status": status, "error": error})]
+
     def _follow_options(self) -> None:
         """Mode and model of the older API mirror the options of these categories; the newest value counts."""
         if self.mode_option is not None:
@@ -104,7 +116,7 @@ def session_layer(state: SessionState) -> dict[str, Any]:
         option | {"value": state.mode} if option is state.mode_option and state.mode else option
         for option in state.options
     ]
-    flat |= {"config": config, "commands": state.commands, "cwd": state.cwd}
+    flat |= {"config": config, "commands": state.commands, "cwd": state.cwd, "mcpServers": state.mcp_servers}
     return {f"{SESSION}.{path}": value for path, value in present(flat).items()}
 
 

@@ -1,12 +1,14 @@
 """The agent and its subagents: the session itself, and the child sessions that work for it.
 
-In: `subagent_update` on the parent's session. Out: the start and end of subagents, and for each session an `AgentTurn`
-that reads its updates under its own ids. One invocation of a subagent lasts from running to idle, within one turn. A
-child session that goes on after that is a new invocation, because AG-UI never starts an id twice.
+In: `subagent_update` on the parent's session, or a vendor's mark on the subagent's updates (`vendor_fields`). Out: the
+start and end of subagents, and for each session an `AgentTurn` that reads its updates under its own ids. One invocation
+of a subagent lasts from running to idle, within one turn; a marked one, until the call that started it has its result.
+A child session that goes on after that is a new invocation, because AG-UI never starts an id twice.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,9 +16,13 @@ from gateway.events import Custom, Event, SubagentError, SubagentFinished, Subag
 from gateway.wire.acp.client_tools import ClientToolCalls
 from gateway.wire.acp.messages import Messages
 from gateway.wire.acp.terminals import Terminals
-from gateway.wire.acp.tool_calls import ToolCalls
+from gateway.wire.acp.tool_calls import AcpToolCall, ToolCalls
+from gateway.wire.acp.vendor_fields import SubagentMark
 from gateway.wire.activities import Plans
 from gateway.wire.fields import non_empty, obj, present, text
+
+CALL_PREFIX = "call:"
+"""Begins the key of a subagent that has no session, followed by the agent's id of the call that started it."""
 
 
 class AgentTurn:
@@ -65,6 +71,8 @@ class ChildSession:
     turn: AgentTurn | None = None
     """None: the client has seen no start of it, or its end."""
     last_turn: AgentTurn | None = field(default=None, repr=False)
+    tool_call_id: str | None = None
+    """AG-UI's id of the call that started it, where the agent tells."""
 
     def rest(self) -> None:
         self.last_turn = self.turn or self.last_turn
@@ -93,6 +101,7 @@ class Subagents:
         self.main = AgentTurn(turn_key, self.client_tools, before=self.main)
         for child in self._children.values():
             child.rest()
+        self._children = {key: child for key, child in self._children.items() if not key.startswith(CALL_PREFIX)}
 
     def owns(self, session_id: str) -> bool:
         return session_id in self._children
@@ -109,6 +118,31 @@ class Subagents:
         if child.turn is not None:
             return child.turn, []
         return self._start(child)
+
+    def find_marked(self, mark: SubagentMark) -> tuple[AgentTurn, list[Event]]:
+        """The turn of a subagent that has no session of its own, and the events that start it. Its calls may start
+        others: the call is looked for in all turns."""
+        key = CALL_PREFIX + mark.parent_call
+        if key not in self._children:
+            owner, call = next(self._find_call(mark.parent_call), (None, None))
+            parent = None if owner is None else owner.session_id
+            call_id = None if call is None else call.id
+            self._children[key] = ChildSession(key, parent, title=mark.name, tool_call_id=call_id)
+        return self.find(key)
+
+    def end_marked(self, agent_call_id: Any) -> list[Event]:
+        """The call with this id has its result: the subagent that it started is done."""
+        child = self._children.get(f"{CALL_PREFIX}{agent_call_id}")
+        return [] if child is None or child.turn is None else self._end(child, child.turn, {})
+
+    def find_owner(self, agent_call_id: Any) -> AgentTurn | None:
+        """The turn that has this call. None: the call is new."""
+        return next((turn for turn, _ in self._find_call(agent_call_id)), None)
+
+    def _find_call(self, agent_call_id: Any) -> Iterator[tuple[AgentTurn, AcpToolCall]]:
+        for turn in self.turns():
+            if (call := turn.tools.get(agent_call_id)) is not None:
+                yield turn, call
 
     def subagent_of(self, session_id: str | None) -> str | None:
         """The subagent that an event of this session belongs to, at work or not."""
@@ -158,7 +192,8 @@ class Subagents:
         turn = AgentTurn(subagent, self.client_tools, session_id=child.session_id, before=child.last_turn)
         child.turn = turn
         name = child.title or child.description or "subagent"
-        return turn, [*events, SubagentStarted(subagent, name, child.description, parent=parent)]
+        started = SubagentStarted(subagent, name, child.description, parent=parent, tool_call_id=child.tool_call_id)
+        return turn, [*events, started]
 
     def _end(self, child: ChildSession, turn: AgentTurn, state: dict[str, Any]) -> list[Event]:
         is_failed = state.get("stopReason") == "error" or isinstance(state.get("error"), dict)

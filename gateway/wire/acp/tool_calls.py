@@ -23,6 +23,7 @@ from gateway.wire.acp.arguments import Arguments
 from gateway.wire.acp.client_tools import ClientToolCalls
 from gateway.wire.acp.results import live_text, read_result
 from gateway.wire.acp.terminals import Terminals
+from gateway.wire.acp.vendor_fields import read_parent_call, read_tool_name
 from gateway.wire.fields import if_small, integer, items, json_text, non_empty, obj, parse_json, present
 from gateway.wire.tool_calls import ToolCall
 from gateway.wire.tool_calls import ToolCalls as CallTable
@@ -75,6 +76,11 @@ class ToolCalls:
 
     def get(self, agent_id: Any) -> AcpToolCall | None:
         return self._calls.get(agent_id)
+
+    @property
+    def open_calls(self) -> list[AcpToolCall]:
+        """The client has seen them begin, and the agent has not reported their end."""
+        return [call for call in self._calls.open_calls if call.is_started]
 
     def update(self, update: dict[str, Any]) -> list[Event] | None:
         """A call created or changed. None: it has no id."""
@@ -165,18 +171,16 @@ class ToolCalls:
     # -- what an update changes
 
     def _apply(self, call: AcpToolCall, update: dict[str, Any]) -> None:
-        meta = obj(update.get("_meta"))
-        vendor = obj(meta.get("claudeCode"))
+        meta = update.get("_meta")
         call.title = non_empty(update.get("title")) or call.title
         call.kind = non_empty(update.get("kind")) or call.kind
-        name = non_empty(update.get("name")) or non_empty(vendor.get("toolName")) or non_empty(meta.get("toolName"))
-        call.reported_name = name or call.reported_name
+        call.reported_name = non_empty(update.get("name")) or read_tool_name(meta) or call.reported_name
         call.status = non_empty(update.get("status")) or call.status
-        call.parent_id = non_empty(vendor.get("parentToolUseId")) or call.parent_id
+        call.parent_id = read_parent_call(meta) or call.parent_id
         if isinstance(update.get("locations"), list):
             call.locations = _locations(update["locations"])
         if update.get("rawInput") is not None:
-            call.raw_input = update["rawInput"]
+            call.raw_input = _parse_input(update["rawInput"])
         if isinstance(update.get("content"), list):
             self._apply_content(call, items(update["content"]))
         if update.get("rawOutput") is not None:
@@ -307,12 +311,24 @@ class ToolCalls:
         )
 
 
+def shown_call(call: AcpToolCall) -> dict[str, Any]:
+    """The call in ACP's form, as a permission request would describe it."""
+    fields = {"toolCallId": call.agent_id, "title": call.title, "kind": call.kind, "rawInput": call.raw_input}
+    return present(fields | {"locations": call.locations})
+
+
 def _locations(locations: list[Any]) -> list[dict[str, Any]]:
     return [
         present({"path": path, "line": integer(location.get("line"))})
         for location in items(locations)
         if (path := non_empty(location.get("path"))) is not None
     ]
+
+
+def _parse_input(raw: Any) -> Any:
+    """minion-code sends the arguments as the JSON text of an object."""
+    parsed = parse_json(raw) if isinstance(raw, str) and raw.lstrip().startswith("{") else None
+    return parsed if isinstance(parsed, dict) else raw
 
 
 def _if_small(raw: Any) -> Any:

@@ -12,14 +12,17 @@ from typing import Any
 
 from gateway.events import Custom, Event, Raw, TextMessageContent, TokenUsage, ToolCallResult
 from gateway.wire.acp.content import inline_text, to_part
-from gateway.wire.acp.messages import Kind
+from gateway.wire.acp.messages import MODE_TEXT, Kind
 from gateway.wire.acp.notices import Notices
 from gateway.wire.acp.plans import show_plan, show_removed_plan
 from gateway.wire.acp.replay import Replay
 from gateway.wire.acp.session_state import READERS, SessionState
 from gateway.wire.acp.subagents import AgentTurn, Subagents
 from gateway.wire.acp.usage import Covers, UsageCounter
-from gateway.wire.fields import items, non_empty, obj, value_at, without_meta
+from gateway.wire.acp.vendor_fields import read_subagent
+from gateway.wire.fields import items, non_empty, obj, text, value_at, without_meta
+
+SYSTEM_PROMPT_TEXT = "System Prompt:\n"
 
 Update = dict[str, Any]
 Events = list[Event] | None
@@ -53,9 +56,13 @@ class Updates:
         handler = HANDLERS.get(kind)
         if handler is None:
             return self._deliver(_to_raw(update))
-        agent, started = self.subagents.find(session_id)
+        agent, started = self._find_agent(fields, session_id)
         events = handler(self, agent, fields)
         return self._deliver([*started, *(_to_raw(update) if events is None else events)])
+
+    def _find_agent(self, update: Update, session_id: str | None) -> tuple[AgentTurn, list[Event]]:
+        mark = read_subagent(update) if "_meta" in update else None
+        return self.subagents.find(session_id) if mark is None else self.subagents.find_marked(mark)
 
     def note_action(self, agent: AgentTurn, events: list[Event]) -> None:
         """The agent did something beside its messages: the next chunk opens its message again; after a tool's result,
@@ -112,10 +119,18 @@ class Updates:
     # -- messages
 
     def _text_chunk(self, agent: AgentTurn, update: Update) -> Events:
+        if (mode := self._read_mode_text(update)) is not None:
+            return self._change_state({"sessionUpdate": "current_mode_update", "currentModeId": mode}, None)
         events = agent.messages.read_chunk("text", update)
         if "_meta" in update and (usage := self._read_call_usage(update)) is not None:
             return [*(events or []), usage]
         return events
+
+    def _read_mode_text(self, update: Update) -> str | None:
+        """gemini-cli reports a new mode as a chunk of its answer: `[MODE_UPDATE] yolo`."""
+        content = inline_text(update.get("content")) or ""
+        mode = content.removeprefix(MODE_TEXT).strip() if content.startswith(MODE_TEXT) else ""
+        return mode if mode in {known["id"] for known in self.state.modes} else None
 
     def _read_call_usage(self, update: Update) -> TokenUsage | None:
         """qwen-code reports the tokens of every model call, on an empty chunk."""
@@ -124,6 +139,9 @@ class Updates:
         return usage
 
     def _thought_chunk(self, agent: AgentTurn, update: Update) -> Events:
+        content = text(value_at(update, "content", "text")) or ""
+        if content.startswith(SYSTEM_PROMPT_TEXT):  # openhands shows it as the first thought of a session
+            return [Custom("acp.system_prompt", {"text": content.removeprefix(SYSTEM_PROMPT_TEXT)}, agent.subagent)]
         return agent.messages.read_chunk("thought", update)
 
     def _whole_text(self, agent: AgentTurn, update: Update) -> Events:
@@ -158,6 +176,8 @@ class Updates:
 
     def _tool_call(self, agent: AgentTurn, update: Update) -> Events:
         events = agent.tools_for(update).update(update)
+        if events and any(isinstance(event, ToolCallResult) for event in events):
+            events = [*self.subagents.end_marked(update.get("toolCallId")), *events]
         self.note_action(agent, events or [])
         return events
 
@@ -210,8 +230,8 @@ class Updates:
     def _session_message_chunk(self, agent: AgentTurn, update: Update) -> Events:
         if agent.subagent is None:
             return _to_list(self._notices.session_message_chunk(update))
-        text = inline_text(update.get("content")) or ""
-        return agent.messages.add("user", non_empty(update.get("messageId")), text)
+        delta = inline_text(update.get("content")) or ""
+        return agent.messages.add("user", non_empty(update.get("messageId")), delta)
 
 
 def _to_raw(update: Any) -> list[Event]:

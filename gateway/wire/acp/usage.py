@@ -32,7 +32,9 @@ class UsageCounter:
     def read(self, usage: Any, meta: Any = None) -> TokenUsage | None:
         """None: nothing was counted. Some agents report zero where they do not know."""
         quota = obj(obj(meta).get("quota"))
-        reported = parse_usage(obj(usage)) or _parse_quota(obj(quota.get("token_count")))
+        # grok has the turn's tokens in `_meta`.
+        own = parse_usage(obj(usage)) or parse_usage(obj(obj(meta).get("usage")))
+        reported = own or _parse_quota(obj(quota.get("token_count")))
         if reported is None:
             return None
         tokens = self._since_last(reported) if self._covers == "session" else reported
@@ -62,14 +64,15 @@ def _difference(reported: int | None, last: int | None) -> int | None:
 
 
 def parse_usage(usage: dict[str, Any]) -> TokenUsage | None:
-    """`inputTokens`, `outputTokens`, `cachedReadTokens`, `cachedWriteTokens`, `thoughtTokens`, `totalTokens`."""
+    """`inputTokens`, `outputTokens`, `cachedReadTokens`, `cachedWriteTokens`, `thoughtTokens`, `totalTokens`;
+    grok has other names for two of them."""
     reported_input = count(usage.get("inputTokens"))
     reported_output = count(usage.get("outputTokens"))
     if reported_input is None and reported_output is None:
         return None
     cache_read = count(usage.get("cachedReadTokens"))
-    cache_write = count(usage.get("cachedWriteTokens"))
-    reasoning = count(usage.get("thoughtTokens"))
+    cache_write = _first_count(usage, "cachedWriteTokens", "cacheCreationTokens")
+    reasoning = _first_count(usage, "thoughtTokens", "reasoningTokens")
     cache = (cache_read or 0) + (cache_write or 0)
     total = count(usage.get("totalTokens"))
     extra = _tokens_beside(reported_input or 0, reported_output or 0, cache, reasoning or 0, total)
@@ -83,6 +86,10 @@ def parse_usage(usage: dict[str, Any]) -> TokenUsage | None:
         cached_input_tokens=cache_read,
         cache_write_input_tokens=cache_write,
     )
+
+
+def _first_count(usage: dict[str, Any], *keys: str) -> int | None:
+    return next((value for key in keys if (value := count(usage.get(key))) is not None), None)
 
 
 def _tokens_beside(

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from gateway.capability_paths import CWD
 from gateway.errors import AgentFault, NotJson
@@ -70,6 +70,8 @@ class SessionStart:
     tools: tuple[Mapping[str, Any], ...] = ()
     """The client's tools as AG-UI writes them: `{"name", "description", "parameters"}`. Empty unless
     `can_call_client_tools`. Each `Prompt` has the tools of its turn as well."""
+    skills: tuple[str, ...] = ()
+    """Directories of skills to load. Empty unless the dialect has a `skill_scope`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class Prompt:
     output_schema: Mapping[str, Any] | None = None
     max_turns: int | None = None
     skills: tuple[str, ...] = ()
+    """Names of the agent's own skills that the turn uses, for a dialect that `can_use_skills`."""
     files: Mapping[int, str] = field(default_factory=dict)
     """Index of a block → path of the file that holds its bytes, for agents that take media only as files."""
     tools: tuple[Mapping[str, Any], ...] = ()
@@ -128,6 +131,20 @@ class Dialect:
 
     can_steer: ClassVar[bool] = False
     """`steer` can add a message of the user's to the turn under way."""
+
+    skill_scope: ClassVar[Literal["session", "process"] | None] = None
+    """The dialect loads the directories of skills (`SessionStart.skills`): for the session, or for all sessions of the
+    process, which then has only sessions with the same skills. None: the driver brings skills by flags or in the
+    prompt."""
+
+    can_use_skills: ClassVar[bool] = False
+    """The dialect makes the agent use the skills that a prompt names. False: the prompt's text mentions them."""
+
+    can_ask: ClassVar[bool] = False
+    """The agent can ask the user: `read` may return `InterruptRequested`, which waits for `answer`."""
+
+    sends_state: ClassVar[bool] = False
+    """The agent may send AG-UI's state events."""
 
     has_unlisted_sessions: ClassVar[bool] = False
     """The agent opens sessions that the gateway did not ask for (those of its subagents). In a process that serves
@@ -227,6 +244,12 @@ class Dialect:
         """
         self.is_ready = False
         return self.end_turn("cancelled") if self.is_busy and self.is_cancelled else []
+
+    @classmethod
+    def list_modes(cls, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The modes that every session can be set to, as a session lists them: `id`, `name`, `description`. `params`:
+        `[cli.params]` of the agent's file. Empty: only a session knows, or there are none."""
+        return []
 
     @classmethod
     def read_owner(cls, message: bytes) -> str | None:

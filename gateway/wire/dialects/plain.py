@@ -42,6 +42,7 @@ class PlainText(Dialect):
 
 class AguiLines(Dialect):
     name = "ag-ui"
+    sends_state = True
 
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)

@@ -45,7 +45,8 @@ def test_what_an_agent_does_not_announce_is_false(stage: Stage) -> None:
 
 def test_the_handshake_is_in_aguis_own_fields_too(stage: Stage) -> None:
     found = stage.asks("/agents/plain/capabilities?probe=1")
-    assert found["identity"] == {"name": "Scripted", "type": "acp", "version": "1.2.3"}
+    own = {"acp": {"name": "scripted", "title": "Scripted"}}
+    assert found["identity"] == {"name": "plain", "type": "acp", "version": "1.2.3", "metadata": own}
     image, audio = found["multimodal"]["input"]["image"], found["multimodal"]["input"]["audio"]
     assert (image, audio, found["custom"]["acp"]["loadSession"]) == (True, False, True)
     assert found["custom"]["acp"]["authMethods"] == [{"id": "key", "name": "A key", "type": "agent"}]

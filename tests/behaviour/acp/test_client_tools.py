@@ -299,10 +299,6 @@ def test_an_agent_that_ignores_servers_gets_none(stage: Stage) -> None:
     assert stage.received("leaves-them", method="session/new")[-1]["params"]["mcpServers"] == []
 
 
-def test_any_other_agent_states_that_it_takes_client_tools(stage: Stage) -> None:
-    assert stage.asks("/agents/bare/capabilities?probe=1")["tools"]["clientProvided"] is True
-
-
 # -- clean-up
 
 

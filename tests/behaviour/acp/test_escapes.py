@@ -15,7 +15,8 @@ from uuid import uuid4
 
 import pytest
 
-from tests.behaviour.acp.harness import Stage, Talk, json_of, outcome_of
+from tests.behaviour.acp.harness import Stage, Talk, json_of
+from tests.web.problem import problem_in
 
 SECRET = "the secret outside"
 REFUSED, MISSING = -32602, -32002
@@ -254,14 +255,17 @@ def test_a_terminal_sees_nothing_of_the_gateways_own_settings(place: Place) -> N
 
 @pytest.mark.parametrize("folder", ["..", "/", "/etc", "sub/../../.."])
 def test_a_run_cannot_choose_a_folder_outside(stage: Stage, folder: str) -> None:
-    assert outcome_of(Talk(stage, cwd=folder).say("hello")) == "PATH_OUTSIDE_WORKSPACE"
-    assert outcome_of(Talk(stage, additionalDirectories=[folder]).say("hello")) == "PATH_OUTSIDE_WORKSPACE"
+    for options in ({"cwd": folder}, {"additionalDirectories": [folder]}):
+        body = Talk(stage, **options).input("hello")
+        problem_in(stage.post("plain", body), 422, "PATH_OUTSIDE_WORKSPACE")
 
 
 def test_a_run_cannot_choose_what_is_no_folder(place: Place, stage: Stage) -> None:
-    assert outcome_of(Talk(stage, cwd=f"{place.inside.name}/a.txt").say("hello")) == "DIRECTORY_NOT_FOUND"
+    body = Talk(stage, cwd=f"{place.inside.name}/a.txt").input("hello")
+    problem_in(stage.post("plain", body), 422, "DIRECTORY_NOT_FOUND")
 
 
 def test_a_link_that_leads_outside_is_no_folder_to_work_in(place: Place, stage: Stage) -> None:
     link(place, place.outside)
-    assert outcome_of(Talk(stage, cwd=f"{place.inside.name}/link").say("hello")) == "PATH_OUTSIDE_WORKSPACE"
+    body = Talk(stage, cwd=f"{place.inside.name}/link").input("hello")
+    problem_in(stage.post("plain", body), 422, "PATH_OUTSIDE_WORKSPACE")

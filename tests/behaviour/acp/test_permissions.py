@@ -140,7 +140,7 @@ def test_a_policy_answers_without_an_interrupt(stage: Stage, policy: str, chosen
 def test_a_policy_that_the_agents_file_does_not_allow_is_refused(stage: Stage) -> None:
     response = stage.post("strict", Talk(stage, "strict", approvals="auto").input("tool"))
     assert response.status_code == 422
-    assert response.json()["capability"] == "options.approvals"
+    assert response.json()["capability"] == "custom.gateway.options.approvals"
 
 
 def test_a_form_is_an_interrupt_with_its_schema_and_the_input_goes_back(stage: Stage) -> None:

@@ -22,7 +22,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """These agents have not been started yet."""
     stage = Stage(tmp_path_factory.mktemp("house"))
     signs = [{"kind": "env", "name": "NOBODY_SETS_THIS"}, {"kind": "file", "name": "/no/such/file", "hint": "Sign in"}]
-    stage.agent("slow", f"--slow-start={SLOW}", capabilities={"multimodal": {"input": {"image": False}}})
+    stage.agent("slow", f"--slow-start={SLOW}", capabilities={"multimodal": {"input": {"audio": True}}})
     stage.agent("many").agent("never", "--never-initialize", acp={"start_timeout": 0.5}).agent("listed")
     stage.agent("missing", command={"run": ["no-such-agent"]}, install=[{"kind": "npm", "package": "@scope/agent"}])
     stage.agent("unset", auth=signs)
@@ -45,10 +45,11 @@ def test_an_agent_that_never_ran_is_described_at_once_and_probed_in_the_backgrou
     began = time.monotonic()
     first = gateway.asks("/agents/slow/capabilities")
     assert time.monotonic() - began < SLOW
-    assert (first["identity"]["name"], first["multimodal"]["input"]["image"]) == ("slow", False)
+    assert (first["identity"]["name"], first["multimodal"]["input"]["audio"]) == ("slow", True)
     known = eventually(lambda: gateway.asks("/agents/slow/capabilities").get("custom", {}).get("acp"))
     assert known["loadSession"] is True
-    assert gateway.asks("/agents/slow/capabilities")["multimodal"]["input"]["image"] is True
+    found = gateway.asks("/agents/slow/capabilities")
+    assert (found["identity"]["name"], found["multimodal"]["input"]["audio"]) == ("slow", False)
     assert starts(gateway, "slow") == 1
 
 
@@ -78,7 +79,8 @@ def test_an_agent_that_is_not_installed_has_the_install_command(gateway: Stage) 
         "hint": "npm install -g @scope/agent",
     }
     assert gateway.asks("/agents/missing/capabilities")["identity"]["name"] == "missing"
-    assert gateway.asks("/agents/missing/capabilities?probe=1", status=502)["code"] == "AGENT_NOT_FOUND"
+    probed = gateway.asks("/agents/missing/capabilities?probe=1")
+    assert probed["custom"]["gateway"]["availability"]["status"] == "not-installed"
 
 
 @pytest.mark.parametrize(("agent", "hint"), [("unset", "Sign in"), ("checked", "Run `login`")])

@@ -202,11 +202,7 @@ def test_a_fork_that_the_agent_does_not_offer_is_refused_with_the_reason(tmp_pat
     stage = Stage(tmp_path)
     stage.agent("plain")
     with stage:
-        # Not known yet: what the agent can: the run finds out.
-        events = Talk(stage, "plain", forkSessionId="s1").say("hello")
-        assert outcome_of(events) == "CAPABILITY_ERROR"
-        assert "forkSession" in events[-1]["message"]
-        # Now it is known, and no run begins.
+        # What the agent can is found out before the first run.
         refused = stage.post("plain", Talk(stage, "plain", forkSessionId="s1").input("hello"))
         problem = problem_in(refused, 422, "CAPABILITY_ERROR")
         assert (problem["capability"], problem["pointer"]) == (
@@ -296,3 +292,43 @@ def test_a_run_can_be_stopped_while_its_agent_starts(stage: Stage) -> None:
         assert talk.cancel() == "cancelling"
         assert outcome_of(list(events)) == "cancelled"
     assert time.monotonic() - began < 10
+
+
+def test_a_thread_that_was_forked_goes_on_without_loading_the_session_that_is_open(stage: Stage) -> None:
+    """mistral-vibe sends everything twice after `session/load` of a session that is open in the same process."""
+    talk = Talk(stage, "full")
+    talk.say("hello")
+    before = len(stage.received("full", method="session/load")) + len(stage.received("full", method="session/resume"))
+    fork = talk.copy(stage.asks(f"{talk.path}/fork", {}, status=201)["threadId"])
+    assert text_of(fork.say("turns")) == f"turns: 2, in {fork.session}"
+    assert fork.session != talk.session
+    after = len(stage.received("full", method="session/load")) + len(stage.received("full", method="session/resume"))
+    assert after == before
+    modes = stage.asks(f"/agents/full/capabilities?thread={fork.id}")["custom"]["session"]["modes"]
+    assert modes["current"] == "ask", "its settings are those of the answer to session/fork"
+    assert text_of(talk.say("turns")) == f"turns: 2, in {talk.session}"
+
+
+def test_a_forked_thread_with_other_parameters_closes_the_open_session_first(stage: Stage) -> None:
+    (stage.workspace / "elsewhere").mkdir(exist_ok=True)
+    talk = Talk(stage, "full")
+    talk.say("hello")
+    forked = stage.asks(f"{talk.path}/fork", {}, status=201)
+    fork = talk.copy(forked["threadId"])
+    events = fork.say("turns", forwardedProps={"gateway": {"cwd": "elsewhere"}})
+    assert text_of(events) == f"turns: 2, in {fork.session}"
+    methods = [message["method"] for message in stage.received("full", fork.session)]
+    assert methods[:2] == ["session/close", "session/resume"]
+
+
+def test_a_session_that_is_loaded_without_its_history_is_told_the_conversation_again(tmp_path: Path) -> None:
+    """fast-agent answered `session/load` after many sessions, replayed nothing, and its model knew nothing."""
+    stage = Stage(tmp_path)
+    stage.agent("forgetful", "--loses-history")
+    with stage:
+        talk = Talk(stage, "forgetful")
+        talk.say("my fruit is PAPAYA")
+        stage.asks(f"{talk.path}/close", {})
+        events = talk.say("what fruit")
+        assert warnings_of(events) == ["HISTORY_REPLAYED"]
+        assert "PAPAYA" in talk.prompts[-1]

@@ -84,8 +84,8 @@ def test_what_is_set_shows(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("what", "body", "capability"),
     [
-        ("mode", {"mode": "auto"}, "custom.session.modes.available"),
-        ("model", {"model": "large"}, "custom.session.models.available"),
+        ("mode", {"mode": "auto"}, "custom.gateway.options.mode"),
+        ("model", {"model": "large"}, "custom.gateway.options.model"),
         ("config", {"id": "effort", "value": "high"}, "custom.session.config"),
         ("fork", {"threadId": "copy"}, "custom.acp.forkSession"),
         ("acp", {"method": "session/list"}, "custom.acp.listSessions"),
@@ -196,7 +196,8 @@ def test_a_closed_thread_comes_back_when_it_is_used(stage: Stage) -> None:
     assert stage.asks(f"{talk.path}/close", {}) == {"closed": True}
     assert stage.asks(f"{talk.path}/close", {}) == {"closed": False}
     assert stage.received("plain", session)[-1]["method"] == "session/close"
-    assert stage.asks(talk.path)["session"] == {"id": session, "open": False}
+    shown = stage.asks(talk.path)["session"]
+    assert (shown["id"], shown["open"], shown["modes"]["current"]) == (session, False, "ask")
     assert text_of(talk.say("turns")) == f"turns: 2, in {session}"
 
 

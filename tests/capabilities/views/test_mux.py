@@ -11,6 +11,7 @@ from gateway.capabilities.merge import merge
 from gateway.capabilities.views import mux
 from gateway.capabilities.views.mux_lookup import find_fact
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.field_types import OPTIONS
 from gateway.catalog.load import bundled, load_catalog
 from tests.capabilities.layer_builders import snapshot
 from tests.catalog.example_agent import otter
@@ -82,21 +83,21 @@ def test_every_bundled_agent_has_a_manifest_that_agent_mux_could_read(agent: Age
     check_interface(fields)
 
 
-UNKNOWN = {
-    "cursor": {
-        *("supportsSkills", "skillsFormat", "supportsSubagentDispatch", "supportsParallelExecution"),
-        *("supportsImageInput", "supportsFileAttachments"),
-    }
-}
-"""Nobody could run it, and its documentation does not say."""
-
-
 def test_of_an_agent_that_agent_mux_knows_no_field_is_open() -> None:
     fields = {agent.id: mux.view(merge([profile_layer(agent)]), agent) for agent in DECLARED}
-    assert {name: set(fields["unknown"]) for name, fields in fields.items() if "unknown" in fields} == UNKNOWN
+    assert {name: set(fields["unknown"]) for name, fields in fields.items() if "unknown" in fields} == {}
 
 
 # -- derived
+
+
+def test_the_view_never_claims_what_a_run_would_be_refused() -> None:
+    promised = {"can_resume": True, "can_fork": True, "supports_mcp": True, "supports_skills": True}
+    agent = otter(manifest={**promised, "supports_json_mode": True}, options=())
+    fields = mux.view(snapshot(agent), agent)
+    for name in ("canResume", "canFork", "supportsMCP", "supportsSkills", "supportsJsonMode", "supportsThinking"):
+        assert fields[name] is False, name
+        assert snapshot(agent).get(f"custom.mux.{name}") is False, name
 
 
 DERIVED = [
@@ -121,19 +122,21 @@ DERIVED = [
 @pytest.mark.parametrize("value", [True, False])
 @pytest.mark.parametrize(("name", "path"), DERIVED)
 def test_a_field_is_what_is_known_now(name: str, path: str, value: bool) -> None:
-    agent = otter(models=())
+    agent = otter(models=(), options=OPTIONS)
     found = snapshot(agent, handshake={path: value})
     assert mux.view(found, agent)[name] is value
-    assert find_fact(found, name).source == "handshake (handshake's source)"
-    assert find_fact(found, name).path == path
+    assert find_fact(found, name).source.startswith("handshake (handshake's source")
+    assert find_fact(found, name).path in (path, f"custom.mux.{name}")
 
 
 def test_unknown_fields_are_absent_and_listed() -> None:
     agent = otter(driver="acp", cli=None, effort={}, models=())
     fields = mux.view(snapshot(agent), agent)
     assert (fields["agent"], fields["installMethods"]) == ("otter", [])
-    assert set(fields) == {"agent", "installMethods", "unknown"}
-    assert set(fields["unknown"]) == {*REQUIRED} - {"agent", "installMethods"}
+    refused = {"supportsJsonMode", "supportsStructuredOutput", "supportsThinkingBudgetTokens"}
+    assert not any(fields[name] for name in refused), "the protocol has no request for these"
+    assert set(fields) == {"agent", "installMethods", "unknown", *refused}
+    assert set(fields["unknown"]) == {*REQUIRED} - {"agent", "installMethods", *refused}
 
 
 def test_how_the_gateway_streams_is_no_fact_of_the_agent() -> None:
@@ -143,7 +146,7 @@ def test_how_the_gateway_streams_is_no_fact_of_the_agent() -> None:
 
 
 def test_one_way_back_into_a_session_is_enough() -> None:
-    agent = otter(manifest={"can_resume": False})
+    agent = otter(manifest={"can_resume": False}, options=("sessionId",))
     assert mux.view(snapshot(agent), agent)["canResume"] is False
     fields = {"custom.acp.loadSession": True, "custom.acp.resumeSession": False}
     assert mux.view(snapshot(agent, handshake=fields), agent)["canResume"] is True
@@ -173,7 +176,7 @@ def test_an_agent_without_skills_has_no_format_for_them() -> None:
         ({"supports_skills": True}, (None, True)),
         ({"supports_skills": True, "skills_format": "file"}, ("file", False)),
     ):
-        agent = otter(manifest=manifest)
+        agent = otter(manifest=manifest, options=OPTIONS)
         fields = mux.view(snapshot(agent), agent)
         assert (fields.get("skillsFormat"), "skillsFormat" in fields["unknown"]) == expected
 

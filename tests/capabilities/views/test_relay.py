@@ -192,13 +192,14 @@ def test_a_view_changes_nothing_for_the_next_request() -> None:
         (ThreadStatus(has_open_interrupt=True), "blocked"),
         (ThreadStatus(is_parked=True), "waiting"),
         (ThreadStatus(), "idle"),
-        (ThreadStatus(exists=False), "offline"),
+        (ThreadStatus(exists=False), "idle"),
+        (ThreadStatus(exists=False, last_outcome="offline"), "offline"),
         (ThreadStatus(last_outcome="failed"), "failed"),
         (ThreadStatus(last_outcome="waiting"), "waiting"),
         (ThreadStatus(last_outcome="released"), "released"),
         (ThreadStatus(last_outcome="released", has_live_run=True), "active"),
         (ThreadStatus(last_outcome="failed", has_open_interrupt=True), "blocked"),
-        (ThreadStatus(last_outcome="released", exists=False), "offline"),
+        (ThreadStatus(last_outcome="released", exists=False), "idle"),
     ],
 )
 def test_the_status_is_where_the_thread_is(standing: ThreadStatus, expected: str) -> None:

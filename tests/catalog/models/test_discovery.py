@@ -39,15 +39,13 @@ def test_the_agents_list_is_merged_into_its_file() -> None:
         NOW,
     )
     listed = {one["modelId"]: one for one in models.to_json()}
-    assert list(listed) == ["otter-2-large", "otter-2-small", "otter-1", "otter-3"]
+    assert list(listed) == ["otter-2-large", "otter-3"]  # what only the file has is not offered any more
     large = listed["otter-2-large"]
     assert (large["contextWindow"], large["displayName"], large["source"]) == (300_000, "Otter Two", "remote")
     assert (large["inputPricePerMillion"], large["modelAlias"]) == (3.0, "large")  # the agent is silent about these
-    assert listed["otter-2-small"]["source"] == "bundled"
     assert listed["otter-3"]["source"] == "remote"
-    assert [one["isDefault"] for one in listed.values()] == [False, False, False, True]
+    assert [one["isDefault"] for one in listed.values()] == [False, True]
     assert models.last_updated == large["lastUpdated"] == "2026-03-04T05:06:07Z"
-    assert listed["otter-2-small"]["lastUpdated"] == "2026-01-15T00:00:00Z"
     assert models.source == "remote"
 
 
@@ -59,22 +57,49 @@ def test_a_second_list_replaces_the_first() -> None:
     models = registry()
     models.refresh([{"id": "otter-3"}, {"id": "otter-2-large", "context": 1}], NOW)
     models.refresh([{"id": "otter-4"}], NOW)
-    assert [one.id for one in models.models()] == ["otter-2-large", "otter-2-small", "otter-1", "otter-4"]
+    assert [one.id for one in models.models()] == ["otter-4"]
+    models.refresh([{"id": "otter-2-large"}], NOW)
     assert model(models, "large").context == 200_000
 
 
 def test_the_agent_may_list_a_model_by_the_name_that_the_file_has_as_an_alias() -> None:
     models = registry()
     models.refresh([{"id": "large", "output": 7}, {"id": "otter-s", "output": 8}], NOW)
-    assert [one.id for one in models.models()] == ["otter-2-large", "otter-2-small", "otter-1"]
+    assert [one.id for one in models.models()] == ["otter-2-large", "otter-2-small"]
     assert (model(models, "large").output, model(models, "small").output) == (7, 8)
 
 
 def test_where_the_agent_names_no_default_the_file_s_stays() -> None:
     models = registry()
-    models.refresh([{"id": "otter-3"}], NOW)
+    models.refresh([{"id": "otter-3"}, {"id": "otter-2-large"}], NOW)
     found = models.default()
     assert found is not None and found.id == "otter-2-large"
+
+
+def test_an_empty_list_changes_nothing() -> None:
+    models = registry()
+    models.refresh([{"no": "id"}, 3], NOW)
+    assert (models.source, len(models.models())) == ("bundled", 3)
+
+
+# -- agent-mux §4 refresh, §6 unknown: models that only the file has, after the agent has listed its own
+
+
+def test_a_model_that_only_the_file_has_is_not_valid_any_more() -> None:
+    models = registry()
+    models.refresh([{"id": "otter-3"}], NOW)
+    verdict = models.validate_json("otter-2-large")
+    assert (verdict["valid"], verdict["status"], verdict["allowed"]) == (False, "unknown", False)
+    assert models.find("otter-2-large") is None
+
+
+def test_an_agent_that_takes_any_name_still_takes_it_with_its_facts() -> None:
+    models = registry(open_models=True)
+    models.refresh([{"id": "otter-3"}], NOW)
+    assert [one["modelId"] for one in models.to_json()] == ["otter-3"]
+    verdict = models.validate_json("large")
+    assert (verdict["valid"], verdict["status"], verdict["source"]) == (True, "alias", "bundled")
+    assert model(models, "otter-2-large").context == 200_000
 
 
 def test_efforts_leave_of_the_agent_s_levels_those_that_the_model_has() -> None:

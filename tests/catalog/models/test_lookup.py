@@ -24,7 +24,22 @@ def ids(models: list[dict[str, Any]]) -> ModelRegistry:
 def test_an_id_is_ok() -> None:
     result = registry().validate_json("otter-2-large")
     assert result.pop("model")["modelId"] == "otter-2-large"
-    assert result == {"valid": True, "status": "ok", "message": "Model 'otter-2-large' is valid"}
+    message = "Model 'otter-2-large' is valid"
+    assert result == {"valid": True, "status": "ok", "message": message, "allowed": True, "source": "bundled"}
+
+
+def test_an_unknown_name_is_allowed_where_the_agent_takes_any() -> None:
+    """agent-mux §6, unknown models at run time."""
+    result = registry(open_models=True).validate_json("otter-2-lage")
+    assert (result["valid"], result["status"], result["allowed"]) == (False, "unknown", True)
+    assert result["suggestions"][0] == "otter-2-large"
+    assert result["message"].endswith("A run may name it all the same: the agent takes names that are not listed.")
+    assert registry().validate_json("otter-2-lage")["allowed"] is False
+
+
+def test_where_the_user_configures_the_models_a_verdict_says_that_it_is_the_file_s() -> None:
+    models = registry(models=({"id": "ann/otter"},))
+    assert "`models:refresh` asks the agent itself" in models.validate_json("otter")["message"]
 
 
 @pytest.mark.parametrize("name", ["large", "big", "LARGE", "Otter-2-Large"])
@@ -91,10 +106,13 @@ def test_an_agent_without_models_knows_none() -> None:
     assert empty.validate_json("x") == {
         "valid": False,
         "status": "unknown",
-        "message": "Model 'x' not found for agent 'otter'.",
+        "message": "Model 'x' not found for agent 'otter'. A run may name it all the same: the agent takes names that "
+        "are not listed.",
         "suggestions": [],
+        "allowed": True,
+        "source": "bundled",
     }
-    assert (empty.models(), empty.to_json(), empty.is_complete) == ([], [], False)
+    assert (empty.models(), empty.to_json(), empty.is_open) == ([], [], True)
 
 
 NAMES = st.text("otter-12/:LARGEé ", max_size=12)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.catalog.models.definition import Price
+from gateway.catalog.load import bundled, load_catalog
+from gateway.catalog.models.definition import Price, PriceTier
 from gateway.catalog.models.prices import Tokens, calculate_cost, format_amount
 from gateway.errors import BadInput
 from tests.agui.streams import steady
@@ -139,3 +140,67 @@ def test_a_part_is_not_more_than_the_whole(counts: tuple[int, int, int, int], po
 )
 def test_a_decimal_is_written_plainly(amount: str, text: str) -> None:
     assert format_amount(Decimal(amount)) == text
+
+
+# -- agent-mux §4.1 estimateCost: tiers and cache writes
+
+TIERED = Price(
+    input=Decimal("1.25"),
+    cached_input=Decimal("0.125"),
+    output=Decimal("10"),
+    tiers=(
+        PriceTier(above=400_000, input=Decimal("5")),
+        PriceTier(above=200_000, input=Decimal("2.5"), cached_input=Decimal("0.25"), output=Decimal("15")),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("input_tokens", "usd", "above"),
+    [
+        (200_000, "0.25", None),
+        (200_001, "0.5000025", 200_000),
+        (400_000, "1", 200_000),
+        (400_001, "2.000005", 400_000),
+    ],
+)
+def test_the_whole_request_has_the_price_of_the_tier_that_its_input_reaches(
+    input_tokens: int, usd: str, above: int | None
+) -> None:
+    found = calculate_cost(TIERED, Tokens(input=input_tokens))
+    assert (format_amount(found.usd), found.above, found.is_priced) == (usd, above, True)
+    assert ("tier" in found.to_json()) is (above is not None)
+
+
+def test_a_tier_is_for_output_and_cached_input_too() -> None:
+    found = calculate_cost(TIERED, Tokens(input=300_000, cached_input=100_000, output=10_000))
+    assert found.parts == {
+        "input": Decimal("0.5"),
+        "cachedInput": Decimal("0.025"),
+        "output": Decimal("0.15"),
+        "thinking": Decimal(0),
+    }
+
+
+def test_tokens_written_to_a_cache_have_a_price_of_their_own_or_none() -> None:
+    used = Tokens(input=3_000_000, cache_write=1_000_000, cache_write_1h=1_000_000)
+    price = Price(input=Decimal(4), output=Decimal(20), cache_write=Decimal(5), cache_write_1h=Decimal(8))
+    assert calculate_cost(price, used).usd == 17
+    unknown = calculate_cost(Price(input=Decimal(4), output=Decimal(20)), used)
+    assert unknown.usd == 0
+    assert unknown.missing == ("cacheWrite", "cacheWrite1h")
+
+
+@pytest.mark.parametrize(
+    ("agent", "model", "usd"),
+    [
+        ("claude", "claude-haiku-5-5", "0.25"),
+        ("gemini", "gemini-2.5-pro", "1.25"),
+        ("gemini", "gemini-3.1-pro-preview-customtools", "2"),
+        ("codex", "gpt-5.5", "5"),
+    ],
+)
+def test_half_a_million_tokens_have_the_price_of_the_long_input(agent: str, model: str, usd: str) -> None:
+    definition = load_catalog([bundled()])[agent]
+    [found] = [each for each in definition.models if each.id == model]
+    assert format_amount(calculate_cost(found.price, Tokens(input=500_000)).usd) == usd

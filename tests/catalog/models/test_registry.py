@@ -56,6 +56,15 @@ REQUIRED = {
     "source",
 }
 """agent-mux's `ModelCapabilities`."""
+EXTRAS = {
+    "thinkingEffortValues",
+    "thinkingOverrideParameters",
+    "cacheWritePricePerMillion",
+    "cacheWrite1hPricePerMillion",
+    "priceTiers",
+    "supportsPdfInput",
+}
+"""What it has no fields for."""
 
 FULL: dict[str, Any] = {
     "id": "m",
@@ -69,7 +78,15 @@ FULL: dict[str, Any] = {
     "max_thinking": 4,
     "effort": {"high": "h"},
     "budget": (1, 2),
-    "price": {"input": "1.5", "cached_input": "0.5", "output": "2", "thinking": "3"},
+    "price": {
+        "input": "1.5",
+        "cached_input": "0.5",
+        "output": "2",
+        "thinking": "3",
+        "cache_write": "4",
+        "tiers": ({"above": 9, "input": "6"},),
+    },
+    "pdf_input": False,
     "tools": True,
     "parallel_tools": False,
     "tool_streaming": True,
@@ -128,23 +145,31 @@ def test_the_catalog_marks_the_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("models", "is_complete"),
+    ("models", "is_open"),
     [
-        ([], False),
-        ([{"id": "a"}, {"id": "b"}], True),
-        ([{"id": "a"}, {"id": "ann/b"}], False),
-        ([{"id": "a", "local": True}], False),
-        ([{"id": "a", "local": False, "deployment": "hosted"}], True),
-        ([{"id": "a", "deployment": "gateway"}], False),
+        ([], True),
+        ([{"id": "a"}, {"id": "b"}], False),
+        ([{"id": "a"}, {"id": "ann/b"}], True),
+        ([{"id": "a", "local": True}], True),
+        ([{"id": "a", "local": False, "deployment": "hosted"}], False),
+        ([{"id": "a", "deployment": "gateway"}], True),
     ],
 )
 def test_a_list_is_complete_unless_it_shows_that_models_come_from_elsewhere(
-    models: list[dict[str, Any]], is_complete: bool
+    models: list[dict[str, Any]], is_open: bool
 ) -> None:
     some = ids(models)
-    assert some.is_complete is is_complete
+    assert some.is_open is is_open
     some.refresh([{"id": "ann/c"}], NOW)
-    assert some.is_complete
+    assert not some.is_open
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_what_the_file_states_of_other_names_counts(is_open: bool) -> None:
+    some = registry(open_models=is_open, models=({"id": "a"}, {"id": "ann/b"}))
+    assert some.is_open is is_open
+    some.refresh([{"id": "a"}], NOW)
+    assert some.is_open is is_open
 
 
 # -- described
@@ -152,7 +177,7 @@ def test_a_list_is_complete_unless_it_shows_that_models_come_from_elsewhere(
 
 def test_a_full_entry_has_every_field_of_the_interface() -> None:
     described = registry(models=(FULL,)).to_json()[0]
-    assert set(described) == REQUIRED | OPTIONAL | {"isDefault"}
+    assert set(described) == REQUIRED | OPTIONAL | EXTRAS - {"cacheWrite1hPricePerMillion"} | {"isDefault"}
     assert described == {
         "agent": "otter",
         "modelId": "m",
@@ -191,7 +216,20 @@ def test_a_full_entry_has_every_field_of_the_interface() -> None:
         "lastUpdated": "2026-01-15T00:00:00Z",
         "source": "bundled",
         "isDefault": False,
+        "thinkingEffortValues": {"high": "h"},
+        "thinkingOverrideParameters": ["think", "budget_tokens", "style"],
+        "cacheWritePricePerMillion": 4.0,
+        "priceTiers": [{"above": 9, "inputPricePerMillion": 6.0}],
+        "supportsPdfInput": False,
     }
+
+
+def test_the_translation_of_effort_is_visible_to_a_user() -> None:
+    """agent-mux §8: which value each level becomes, and which names thinkingOverride takes."""
+    codex = ModelRegistry(load_catalog([bundled()])["codex"])
+    described = codex.describe(model(codex, "gpt-5.5"))
+    assert described["thinkingEffortValues"]["max"] == "xhigh"
+    assert described["thinkingOverrideParameters"] == ["effort", "summary"]
 
 
 def test_where_the_model_states_nothing_the_agent_counts() -> None:
@@ -269,7 +307,7 @@ def test_the_models_of_a_bundled_agent_are_described_without_contradictions(defi
     assert len(set(names)) == len(names)
     for one in definition.models:
         described = models.describe(one)
-        assert set(described) <= REQUIRED | OPTIONAL | {"unknown"}
+        assert set(described) <= REQUIRED | OPTIONAL | EXTRAS | {"unknown"}
         assert models.validate(one.id).model is one
         assert all(models.validate(alias).status in ("alias", "deprecated", "ok") for alias in one.aliases)
         assert one.successor is None or one.successor in names

@@ -82,14 +82,14 @@ def test_a_file_that_is_missing_or_not_toml_is_a_mistake(tmp_path: Path) -> None
 
 
 def test_an_agent_is_started_and_its_differences_are_reported(tmp_path: Path) -> None:
-    stage = Stage(tmp_path).agent("mine", capabilities={"multimodal": {"input": {"image": False}}})
+    stage = Stage(tmp_path).agent("mine", "--bare", capabilities={"multimodal": {"input": {"image": True}}})
     file = stage.agents / "mine.toml"
     code, report = check_json(file)
     assert (code, report["started"], report["status"], report["mistakes"]) == (0, True, "ready", [])
     assert report["reported"] > 0
     [difference] = [one for one in report["differences"] if one["key"] == "multimodal.input.image"]
-    assert (difference["file"], difference["agent"]) == (False, True)
-    assert "multimodal.input.image: False in the file, True from the agent" in check(file).stdout
+    assert (difference["file"], difference["agent"]) == (True, False)
+    assert "multimodal.input.image: True in the file, False from the agent" in check(file).stdout
     assert not stage.processes("mine")
 
 

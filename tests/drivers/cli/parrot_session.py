@@ -104,6 +104,10 @@ class ParrotDialect(Dialect):
         return f"{self.session_start.tag}-t"
 
     @classmethod
+    def list_modes(cls, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [{"id": mode} for mode in params.get("modes", ())]
+
+    @classmethod
     def read_owner(cls, message: bytes) -> str | None:
         payload = parse_message(message)
         return payload.get("who") or payload.get("id") if isinstance(payload, dict) else None

@@ -11,7 +11,7 @@ import pytest
 from gateway.drivers import turn_base
 from gateway.errors import AgentFault, NotCapable
 from gateway.events import InterruptRequested, TextMessageContent, TurnEnded, TurnFailed, Warning
-from gateway.turn import Answer
+from gateway.turn import Answer, Options
 from gateway.wire.dialects import DIALECTS
 from tests.drivers.cli.parrot_session import (
     ParrotDialect,
@@ -83,6 +83,37 @@ async def test_a_run_with_other_options_gets_another_process_that_resumes(tmp_pa
         assert second["args"] == ["--model", "macaw", "--resume", session.id]
         assert (await ask(session, "three", model="macaw"))["pid"] == second["pid"]
         assert not running(first["pid"])
+
+
+MODE_FLAGS = {"mode": ["--mode", "{mode}"], "resume": ["--resume", "{session}"]}
+
+
+async def test_a_mode_that_the_session_does_not_list_is_refused_by_every_route(tmp_path: Path) -> None:
+    """With the modes that there are: between runs, by a run, and by the run that opens the session."""
+    agent = definition(params={"modes": ["plan", "build"]}, flags=MODE_FLAGS)
+    async with driving(agent) as driver:
+        session = await driver.open(opening(tmp_path))
+        assert session.controls is not None
+        with pytest.raises(NotCapable, match="it has: plan, build") as refused:
+            await session.controls.set_mode("zz")
+        assert refused.value.extra["known"] == ["plan", "build"]
+        with pytest.raises(NotCapable, match="no mode 'zz'"):
+            await session.start(turn("hello", mode="zz"))
+        with pytest.raises(NotCapable, match="no mode 'zz'"):
+            await driver.open(opening(tmp_path, options=Options(mode="zz")))
+        await session.controls.set_mode("plan")
+        assert "plan" in (await ask(session, "one"))["args"]
+
+
+async def test_the_limit_of_a_run_s_steps_is_in_the_session_s_layer(tmp_path: Path) -> None:
+    """AG-UI execution.maxIterations, from the option maxTurns."""
+    async with driving(definition()) as driver:
+        session = await driver.open(opening(tmp_path))
+        assert "execution.maxIterations" not in session.session_layer
+        await ask(session, "one", max_turns=7)
+        assert session.session_layer["execution.maxIterations"] == 7
+        await ask(session, "two")
+        assert "execution.maxIterations" not in session.session_layer
 
 
 async def test_a_setting_holds_for_runs_that_name_no_other(tmp_path: Path) -> None:

@@ -18,10 +18,13 @@ from gateway.drivers.cli.command import (
     session_arguments,
 )
 from gateway.drivers.mcp_entry import to_config_entry
+from gateway.drivers.skills import Skill
 from gateway.errors import BadInput
 
 STDIO = {"name": "files", "command": "mcp-files", "args": ["--root"], "env": [{"name": "KEY", "value": "v"}]}
 HTTP = {"name": "web", "type": "http", "url": "http://localhost/mcp", "headers": [{"name": "a", "value": "b"}]}
+OTTER = Skill("otter", "/skills/otter")
+BEAVER = Skill("beaver")
 
 
 def cli(**flags: Any) -> Cli:
@@ -50,10 +53,24 @@ def test_each_option_becomes_the_arguments_of_the_definition() -> None:
 
 
 def test_an_option_without_a_flag_adds_nothing() -> None:
-    assert (
-        option_arguments(cli(), CommandOptions(model="m", mode="plan", skills=("s",), max_turns=1), save_file).args
-        == ()
+    options = CommandOptions(model="m", mode="plan", skills=(OTTER, BEAVER), max_turns=1)
+    assert option_arguments(cli(), options, save_file).args == ()
+
+
+def test_a_flag_for_skills_takes_directories_or_names() -> None:
+    options = CommandOptions(skills=(OTTER, BEAVER))
+    assert option_arguments(cli(skill=["--plugin-dir", "{path}"]), options, save_file).args == (
+        "--plugin-dir",
+        "/skills/otter",
     )
+    assert option_arguments(cli(skill=["--skills", "{name}"]), options, save_file).args == ("--skills", "beaver")
+
+
+def test_all_directories_of_skills_may_be_one_json_list_in_a_variable() -> None:
+    section = cli(skills={"json_env": {"CONFIG": '{"skills": {"paths": {json}}}'}})
+    arguments = option_arguments(section, CommandOptions(skills=(OTTER, BEAVER)), save_file)
+    assert arguments.json_env == {"CONFIG": '{"skills": {"paths": ["/skills/otter"]}}'}
+    assert option_arguments(section, CommandOptions(skills=(BEAVER,)), save_file).json_env == {}
 
 
 def test_an_option_may_be_an_environment_variable() -> None:

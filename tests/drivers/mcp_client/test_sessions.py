@@ -49,7 +49,7 @@ def servers(talk: Talk) -> dict[str, Any]:
 
 
 def items(talk: Talk) -> dict[str, dict[str, Any]]:
-    return {item["name"]: item for item in snapshot(talk)["tools"].get("items", [])}
+    return {item["name"]: item for item in snapshot(talk).get("tools", {}).get("items", [])}
 
 
 def wait_until_known(talk: Talk) -> dict[str, Any]:

@@ -30,7 +30,8 @@ def test_an_agent_is_shown_with_what_a_list_needs(gateway: Gateway) -> None:
     shown = gateway.client.get("/agents/echo").json()
     assert shown["identity"]["name"] == "Echo"
     assert shown["availability"] == {"status": "ready"}
-    assert shown["links"] == {"run": "/agents/echo", "capabilities": "/agents/echo/capabilities"}
+    named = {name: f"/agents/echo/{name}" for name in ("capabilities", "models", "threads", "install")}
+    assert shown["links"] == {"run": "/agents/echo", **named}
     assert gateway.client.get(shown["links"]["capabilities"]).json()["identity"] == shown["identity"]
 
 

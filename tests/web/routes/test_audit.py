@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +15,9 @@ import httpx
 import pytest
 
 from tests.attacks.principals import Principal, principals, token_of, write_tokens
-from tests.behaviour.acp.harness import Stage
+from tests.attacks.trust_stage import TrustStage
+from tests.behaviour.acp.harness import OPTIONS, Stage, Talk
+from tests.behaviour.worktrees.harness import make_repository
 from tests.support.gateway import Gateway, events_of, run_input
 
 
@@ -197,3 +202,83 @@ def test_tokens_that_come_and_go_are_entries(tmp_path: Path) -> None:
                 if len(found) == 2:
                     break
     assert found == [("token.add", "ann"), ("token.revoke", "bob")]
+
+
+def follow(gateway: Gateway, action: str, count: int, after: int = 0) -> list[dict[str, Any]]:
+    """The first entries of an action, as soon as they are there."""
+    found: list[dict[str, Any]] = []
+    headers = {"accept": "text/event-stream"}
+    with gateway.client.stream("GET", f"/audit?action={action}&after={after}", headers=headers) as stream:
+        for line in stream.iter_lines():
+            if line.startswith("data: "):
+                found.append(json.loads(line[6:]))
+            if len(found) == count:
+                break
+    return found
+
+
+def trust(stage: TrustStage, *arguments: str) -> None:
+    """The command, with the gateway's trust file."""
+    environ = {**os.environ, "AGUI_GATEWAY_TRUST_FILE": str(stage.trust_file)}
+    subprocess.run([sys.executable, "-m", "gateway", "trust", *arguments], env=environ, check=True, timeout=60)
+
+
+def test_trust_given_and_taken_by_the_command_are_entries(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    stage = TrustStage(tmp_path / "stage")
+    with stage:
+        trust(stage, str(project), "--principal", "ann")
+        [given] = follow(stage, "folder", 1)
+        trust(stage, str(project), "--principal", "ann", "--remove")
+        [taken] = follow(stage, "folder", 1, given["number"])
+    assert (given["action"], taken["action"]) == ("folder.trust", "folder.distrust")
+    assert given["principal"] == taken["principal"] == "ann"
+    assert given["detail"] == {"folders": [str(project)], "for": "always", "by": "trust file"}
+
+
+def test_trust_that_was_given_while_no_gateway_ran_is_an_entry_once(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    stage = TrustStage(tmp_path / "stage")
+    trust(stage, str(project))
+    with stage:
+        [entry] = follow(stage, "folder", 1)
+        assert entry["detail"]["folders"] == [str(project)]
+        assert entry["detail"]["since"]
+        stage.terminate()
+        stage.start()
+        assert len(stage.client.get("/audit?action=folder").json()["entries"]) == 1
+
+
+def test_the_answer_always_is_one_entry(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    stage = TrustStage(tmp_path / "stage")
+    with stage:
+        stage.answer("restricted", stage.ask("restricted"), "trust_always")
+        trust(stage, str(project))  # when this is an entry, the file has been looked at
+        own, other = follow(stage, "folder", 2)
+        assert len(stage.client.get("/audit?action=folder").json()["entries"]) == 2
+    assert (own["threadId"], own["detail"]["folders"]) == ("t", [str(stage.workspace)])
+    assert other["detail"]["folders"] == [str(project)]
+
+
+def test_what_happens_to_a_worktree_is_an_entry(tmp_path: Path) -> None:
+    stage = Stage(tmp_path / "home")
+    stage.agent("full", "--full", options=[*OPTIONS, "worktree"])
+    make_repository(stage.workspace)
+    with stage:
+        talk = Talk(stage, "full", worktree=True)
+        talk.say("hello")
+        path = f"/agents/full/threads/{talk.id}/worktree"
+        folder = Path(stage.asks(path)["path"])
+        (folder / "notes.txt").write_text("changed\n")
+        commit = stage.asks(f"{path}/commit", {"message": "By an agent"})["commit"]
+        stage.asks(f"{path}/merge", {})
+        assert stage.client.delete(path).status_code == 200
+        entries = stage.client.get("/audit?action=worktree").json()["entries"]
+    assert [entry["action"] for entry in entries] == ["worktree.commit", "worktree.merge", "worktree.discard"]
+    assert {entry["threadId"] for entry in entries} == {talk.id}
+    assert entries[0]["detail"]["commit"] == entries[1]["detail"]["commit"] == commit
+    assert (entries[1]["detail"]["folder"], entries[1]["detail"]["into"]) == (str(stage.workspace), "main")

@@ -50,7 +50,7 @@ WAYS = pytest.mark.parametrize("ask", [by_run, by_copilotkit, by_setting])
 @WAYS
 def test_an_unknown_model_is_refused_with_what_was_perhaps_meant(stage: Stage, ask: Ask) -> None:
     problem = problem_in(ask(stage, "full", "model", "lage"), 422, "CAPABILITY_ERROR")
-    assert (problem["capability"], problem["suggestions"]) == ("model", ["large"])
+    assert (problem["capability"], problem["suggestions"]) == ("custom.gateway.options.model", ["large"])
     assert problem["source"] == "profile (full.toml)"
     plain = by_run(stage, "full", "model", "lage").json()  # CopilotKit has words of its own beside these
     del plain["pointer"]
@@ -63,7 +63,10 @@ def test_what_the_definition_does_not_offer_is_refused_before_anything_is_starte
     stage: Stage, ask: Ask, what: str, value: str
 ) -> None:
     problem = problem_in(ask(stage, "modest", what, value), 422, "CAPABILITY_ERROR")
-    assert (problem["capability"], problem["source"]) == (f"options.{what}", "profile (modest.toml)")
+    assert (problem["capability"], problem["source"]) == (
+        f"custom.gateway.options.{what}",
+        "profile (modest.toml: options)",
+    )
     assert problem["pointer"].endswith(f"/{what}")
     assert stage.received("modest") == []
 

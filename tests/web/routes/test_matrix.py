@@ -30,7 +30,7 @@ def rows(gateway: Gateway, **params: str) -> list[dict[str, str]]:
 
 def test_it_has_every_agent_and_every_capability_of_it(gateway: Gateway, matrix: Any) -> None:
     assert set(matrix["agents"]) == {agent["id"] for agent in gateway.client.get("/agents").json()["agents"]}
-    for name in ("demo", "echo", "gemini-cli"):
+    for name in ("demo", "echo", "gemini"):
         values = flatten(gateway.client.get(f"/agents/{name}/capabilities").json())
         assert {path: cells[name] for path, cells in matrix["leaves"].items() if name in cells} == values
 

@@ -79,12 +79,12 @@ def test_the_models_are_listed_with_the_default_their_source_and_their_date(own:
         ("ann/otter:free", False),
         ("old-1", False),
     ]
-    assert body == {"default": "large", "lastUpdated": "2026-01-15T00:00:00Z", "source": "bundled"}
+    assert body == {"default": "large", "lastUpdated": "2026-01-15T00:00:00Z", "source": "bundled", "open": True}
 
 
 def test_an_agent_without_models_has_an_empty_list(gateway: Gateway) -> None:
     body = get_json(gateway, "/agents/echo/models")
-    assert body == {"models": [], "default": None, "lastUpdated": None, "source": "bundled"}
+    assert body == {"models": [], "default": None, "lastUpdated": None, "source": "bundled", "open": True}
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_the_agent_gets_the_id_of_the_model_that_was_meant(own: Gateway) -> None
 
 def test_an_unknown_model_is_refused_before_anything_starts(own: Gateway) -> None:
     problem = problem_in(own.post("closed", run_input(**with_options(model="lrge"))), 422, "CAPABILITY_ERROR")
-    assert (problem["capability"], problem["suggestions"]) == ("model", ["large"])
+    assert (problem["capability"], problem["suggestions"]) == ("custom.gateway.options.model", ["large"])
 
 
 def test_an_agent_that_takes_models_from_elsewhere_is_given_the_name_with_a_warning(own: Gateway) -> None:
@@ -243,7 +243,44 @@ def test_text_that_does_not_stream_is_reported_once_and_refused_to_who_insists(o
     assert "stream_fallback" not in [event.get("name") for event in own.run("mine", **with_options(stream=False))]
 
 
+# -- agent-mux §6: validate by a body
+
+
+def test_a_name_is_validated_from_the_query_or_from_a_json_body(own: Gateway) -> None:
+    for name in ("large", "lrge", "ann/otter:free"):
+        asked = get_json(own, "/agents/mine/models:validate", model=name)
+        assert own.client.post("/agents/mine/models:validate", json={"model": name}).json() == asked
+    for wrong in ([1], {"model": 3}, {}):
+        assert own.client.post("/agents/mine/models:validate", json=wrong).status_code == 422
+    assert problem_in(own.client.post("/agents/mine/models:validate"), 422, "INVALID_INPUT")["pointer"] == "?model"
+
+
+def test_the_cost_of_tokens_that_are_written_to_a_cache_needs_their_price(own: Gateway) -> None:
+    counts = {"inputTokens": "1000", "cacheWriteTokens": "400"}
+    body = own.client.get("/agents/mine/models/large/cost", params=counts).json()
+    assert (body["cost"], body["priced"], body["missing"]) == (0, False, ["cacheWrite"])
+
+
 # -- refreshed
+
+
+def test_all_agents_are_asked_and_each_has_a_result(tmp_path: Path) -> None:
+    """agent-mux §4 refreshAll."""
+    stage = Stage(tmp_path)
+    stage.agent("plain", "--full", models=[{"id": "huge"}])
+    with stage:
+        results = {each["agent"]: each for each in stage.client.post("/models:refresh").json()["agents"]}
+        assert results["plain"]["updated"] == 2
+        assert [model["modelId"] for model in stage.asks("/agents/plain/models")["models"]] == ["small", "large"]
+        other = results["echo"]
+        assert (other["updated"], other["code"]) == (None, "CAPABILITY_ERROR") and "cannot list" in other["detail"]
+
+
+def test_a_missing_program_is_refused_with_the_way_to_install_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    with stage:
+        problem = problem_in(stage.client.post("/agents/goose/models:refresh"), 422, "AGENT_NOT_INSTALLED")
+        assert "Install it: " in problem["detail"]
 
 
 def test_an_agent_that_cannot_list_its_models_says_so(own: Gateway) -> None:
@@ -261,14 +298,12 @@ def test_what_a_live_agent_lists_is_merged_and_its_sessions_have_their_model_s_l
     stage.agent("plain", "--full", models=models)
     talk = Talk(stage)
     with stage:
-        problem_in(stage.client.post("/agents/plain/models:refresh"), 422, "CAPABILITY_ERROR")
         talk.say("hello")
         body = stage.asks("/agents/plain/models:refresh", {})
         assert body["source"] == "remote" and body["lastUpdated"].endswith("Z")
         assert body == stage.asks("/agents/plain/models")
         assert {model["modelId"]: model["source"] for model in body["models"]} == {
             "small": "remote",
-            "huge": "bundled",
             "large": "remote",
         }
         assert body["models"][0]["inputPricePerMillion"] == 2.0

@@ -126,8 +126,9 @@ def test_it_outlives_the_session_and_the_gateway_and_goes_along_with_a_fork(tmp_
         assert text_of(gateway.run("moody", threadId="copy")) == "in wild"
 
 
-def test_modes_are_a_function_s_own_and_each_stands_once(tmp_path: Path) -> None:
+def test_a_remote_agent_has_no_modes_in_its_file(tmp_path: Path) -> None:
     with Gateway(tmp_path) as gateway:
-        named = {"identity": {"name": "X"}, "driver": "acp", "command": {"run": ["x"]}, "modes": [{"id": "a"}]}
+        remote = {"url": "http://192.0.2.1/agent"}
+        named = {"identity": {"name": "X"}, "driver": "remote", "remote": remote, "modes": [{"id": "a"}]}
         problem = problem_in(gateway.client.put("/agents/x", json=named), 422, "INVALID_DEFINITION")
-        assert "reports its own" in problem["detail"]
+        assert "the agent's own gateway states them" in problem["detail"]

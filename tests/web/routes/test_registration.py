@@ -75,7 +75,8 @@ def test_the_index_and_the_feed_know_at_once(stage: Stage) -> None:
     before = stage.client.get("/agents/brief/capabilities")
     put(stage, "brief", definition(stage, "brief", capabilities={"reasoning": {"supported": False}}))
     after = stage.client.get("/agents/brief/capabilities")
-    assert (before.json()["reasoning"], after.json()["reasoning"]) == ({"supported": True}, {"supported": False})
+    supported = [answer.json()["reasoning"]["supported"] for answer in (before, after)]
+    assert supported == [True, False]
     assert before.headers["etag"] != after.headers["etag"]
 
 
@@ -231,3 +232,54 @@ def test_it_is_there_after_a_restart_and_the_audit_log_says_who(tmp_path: Path) 
         ("agent.remove", "dropped", "local"),
     ]
     assert "agent kept: registered by local" in gateway.log.read_text()
+
+
+# -- secrets
+
+SECRET = "Bearer hunter2-90ab12cd"
+
+
+def remote(**fields: Any) -> dict[str, Any]:
+    return {
+        "driver": "remote",
+        "identity": {"name": "Far"},
+        "remote": {"url": "http://203.0.113.9/agents/far", **fields},
+    }
+
+
+def assert_no_trace(stage: Stage, secret: str) -> None:
+    answers = [stage.client.get(path).text for path in ("/agents", "/audit", "/agents/far")]
+    stored = b"".join(path.read_bytes() for path in stage.log.parent.glob("gateway.db*"))
+    assert stored
+    assert [place for place in (*answers, stage.log.read_text(), stored.decode("latin-1")) if secret in place] == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer"),
+    [
+        ({"headers": {"Authorization": SECRET}}, "/remote/headers/Authorization"),
+        ({"headers": {"x-api-key": SECRET}}, "/remote/headers/x-api-key"),
+        ({"headers": {"Cookie": f"session={SECRET}"}}, "/remote/headers/Cookie"),
+        ({"url": "http://ann:hunter2-90ab12cd@203.0.113.9/agents/far"}, "/remote/url"),
+    ],
+)
+def test_a_secret_in_a_registered_definition_is_refused_and_left_nowhere(
+    stage: Stage, fields: dict[str, Any], pointer: str
+) -> None:
+    response = put(stage, "far", remote(**fields))
+    problem = problem_in(response, 422, "INVALID_DEFINITION")
+    assert [error["pointer"] for error in problem["errors"]] == [pointer]
+    assert "the gateway's environment" in problem["detail"]
+    assert "hunter2" not in response.text
+    assert_no_trace(stage, "hunter2-90ab12cd")
+
+
+def test_a_secret_of_the_environment_is_stored_and_shown_by_its_name_only(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, allow_private_addresses=True)
+    stage._env["FAR_TOKEN"] = SECRET
+    with stage:
+        headers = {"authorization": "{FAR_TOKEN}", "x-tenant": "acme"}
+        assert put(stage, "far", remote(url="http://127.0.0.1:9/x", headers=headers)).status_code == 201
+        stage.client.get("/agents/far/capabilities?explain=1&probe=1")
+        assert stage.run("far", "hello")[-1]["type"] == "RUN_ERROR"
+        assert_no_trace(stage, "hunter2-90ab12cd")

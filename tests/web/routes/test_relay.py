@@ -72,10 +72,14 @@ def test_the_demo_agent_is_reported_whole(gateway: Gateway) -> None:
                 "tool.called",
                 "tool.completed",
                 "tool.failed",
+                "session.started",
+                "session.resumed",
+                "session.released",
+                "session.forked",
             ]
         },
         "actions": {"invoke": True, "expose": False},
-        "lifecycle": {"release": True, "pause": False, "snapshot": False},
+        "lifecycle": {"release": True, "pause": False, "snapshot": False, "resume": True, "fork": True},
         "status": "idle",
     }
 
@@ -134,8 +138,8 @@ def _message(thread: str) -> dict[str, Any]:
 # -- the status of a thread
 
 
-def test_a_thread_that_was_never_begun_is_offline(gateway: Gateway, thread: str) -> None:
-    assert relay_view(gateway, thread)["status"] == "offline"
+def test_a_thread_that_was_never_begun_is_idle(gateway: Gateway, thread: str) -> None:
+    assert relay_view(gateway, thread)["status"] == "idle"
 
 
 def test_a_thread_after_its_run_is_idle_and_offline_when_it_was_deleted(gateway: Gateway, thread: str) -> None:
@@ -171,13 +175,13 @@ def test_a_thread_whose_question_was_given_up_is_idle(gateway: Gateway, thread: 
     assert relay_view(gateway, thread)["status"] == "idle"
 
 
-def test_a_thread_that_asked_is_blocked_beyond_a_restart(tmp_path: Path, thread: str) -> None:
-    """Its question is in the store, and until it is answered or given up no message is taken."""
-    for prompt in ("approve", None):
+def test_a_thread_that_asked_is_blocked_until_a_restart_expires_its_question(tmp_path: Path, thread: str) -> None:
+    """Nobody waits for the answer any more: the turn that asked has ended with the gateway."""
+    for prompt, status in (("approve", "blocked"), (None, "idle")):
         with Gateway(tmp_path) as gateway:
             if prompt is not None:
                 gateway.run("demo", prompt, threadId=thread)
-            assert relay_view(gateway, thread)["status"] == "blocked"
+            assert relay_view(gateway, thread)["status"] == status
 
 
 def test_a_thread_belongs_to_one_principal(guarded: Guarded, thread: str) -> None:
@@ -185,7 +189,7 @@ def test_a_thread_belongs_to_one_principal(guarded: Guarded, thread: str) -> Non
     assert client.post("/agents/demo", json=body, headers=guarded.ann).status_code == 200
     params = {"view": "relay", "thread": thread}
     found = [client.get(DEMO, params=params, headers=who).json()["status"] for who in (guarded.ann, guarded.bob)]
-    assert found == ["idle", "offline"]
+    assert found == ["idle", "idle"]
 
 
 # -- agents of their own
@@ -300,7 +304,7 @@ def test_a_thread_that_waits_for_the_client_s_tool_is_waiting_and_takes_the_resu
 
 def test_every_status_that_lasts_is_reported_to_those_who_watch(gateway: Gateway, thread: str) -> None:
     with watching(gateway, f"{DEMO}?view=relay&thread={thread}") as feed:
-        assert next(feed).snapshot["status"] == "offline"
+        assert next(feed).snapshot["status"] == "idle"
         with gateway.stream("demo", "slow 600", threadId=thread) as events:
             run = next(events)["runId"]
             until(feed, "status", "active")

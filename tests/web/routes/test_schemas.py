@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.load import LOADER_FIELDS
 from gateway.catalog.schema import agent_schema
 from tests.support.gateway import Gateway
 from tests.support.project import ROOT
@@ -69,7 +70,7 @@ def test_an_option_may_be_a_plain_list() -> None:
 
 def test_every_key_of_the_format_is_described() -> None:
     properties = agent_schema()["properties"]
-    assert properties.keys() == AgentDefinition.model_fields.keys() - {"source", "private", "via"}
+    assert properties.keys() == AgentDefinition.model_fields.keys() - LOADER_FIELDS
     assert [name for name, about in properties.items() if not about.get("description")] == []
 
 

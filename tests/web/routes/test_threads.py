@@ -59,7 +59,7 @@ def test_a_thread_that_runs_differs_from_one_that_waits_for_an_answer(gateway: G
         assert listed(gateway, thread)["status"] == "running"
         assert shown(gateway, thread)["runs"] == []  # `runId` says which
     gateway.run("demo", "approve", threadId=(waiting := named()))
-    assert listed(gateway, waiting)["status"] == "waiting"
+    assert listed(gateway, waiting)["status"] == "blocked"
     assert listed(gateway, waiting)["pendingRunId"] is not None
     gateway.run("demo", "hello", threadId=(quiet := named()))
     assert listed(gateway, quiet)["status"] == "idle"

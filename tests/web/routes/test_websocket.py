@@ -235,3 +235,16 @@ def test_a_gateway_that_stops_ends_the_run_first(tmp_path: Path) -> None:
 
 def test_the_snapshot_says_that_there_is_a_socket(gateway: Gateway) -> None:
     assert gateway.client.get("/agents/demo/capabilities").json()["transport"]["websocket"] is True
+
+
+def test_a_text_that_is_not_utf_8_and_the_clients_close_at_once_leave_no_error_in_the_log(gateway: Gateway) -> None:
+    before = gateway.log.read_text("utf-8")
+    with opened(gateway) as socket:
+        mask = bytes(4)
+        frames = b"\x81\x82" + mask + b"\xff\xfe" + b"\x88\x82" + mask + (1000).to_bytes(2, "big")
+        socket.socket.sendall(frames)  # in one segment
+        with pytest.raises(ConnectionClosed):
+            socket.recv(LIMIT)
+    with opened(gateway) as socket:
+        assert text_of(run(socket, "hello")), "the gateway goes on"
+    assert gateway.log.read_text("utf-8") == before

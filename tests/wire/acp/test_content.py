@@ -10,7 +10,8 @@ import pytest
 from gateway.wire.acp.content import inline_text, to_block, to_part
 from gateway.wire.prompt_content import PromptContent
 
-ALL = PromptContent(image=True, audio=True, embedded_context=True)
+ALL = PromptContent(image=True, audio=True, embedded_context=True, binary=True)
+TEXTS = PromptContent(image=True, audio=True, embedded_context=True)
 NONE = PromptContent()
 LINK = {"type": "resource_link", "uri": "file:///a/note.md", "name": "note.md", "mimeType": "text/markdown"}
 PDF = {"type": "document", "source": {"type": "data", "value": "JVBERg==", "mimeType": "application/pdf"}}
@@ -114,6 +115,13 @@ def test_a_document_is_embedded_by_its_kind() -> None:
         "type": "resource",
         "resource": {"uri": "u", "mimeType": "application/pdf", "blob": "JVBERg=="},
     }
+
+
+def test_a_document_of_bytes_is_embedded_only_where_bytes_reach_the_model() -> None:
+    assert to_block(PDF, TEXTS, "u") is None
+    block = to_block(NOTE, TEXTS, "u")
+    assert block is not None
+    assert block["resource"]["text"] == "# hi"
 
 
 def test_a_document_of_text_is_sent_as_text_where_nothing_can_be_embedded() -> None:

@@ -132,9 +132,10 @@ def test_nothing_is_offered_that_is_switched_off() -> None:
 
 def test_the_layer_claims_what_the_agent_stated_and_no_more() -> None:
     layer = agui_layer(replay_transcript("gemini-cli/init").handshakes[0])
-    assert layer["identity.name"] == "Gemini CLI"
+    assert "identity.name" not in layer, "the name in the agent's file stays"
+    assert layer["identity.metadata.acp.title"] == "Gemini CLI"
     assert (layer["multimodal.input.image"], layer["multimodal.input.audio"]) == (True, True)
-    assert (layer["multimodal.input.pdf"], layer["multimodal.input.file"]) == (True, True)
+    assert (layer["multimodal.input.pdf"], layer["multimodal.input.file"]) == (False, True), "ACP has no word for PDF"
     assert layer["multimodal.input.video"] is False
     assert layer["custom.acp.mcp.http"] is True
     assert [method["id"] for method in layer["custom.acp.authMethods"]][:2] == ["oauth-personal", "gemini-api-key"]

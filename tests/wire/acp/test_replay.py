@@ -135,13 +135,15 @@ def sent_text(session: SessionReplay, kind: str) -> str:
 
 
 def recorded(replay: Replay, session_id: str, kind: str, *, replayed: bool = False) -> str:
-    """The text as the agent sent it: chunks, and version 2's whole messages that came in no chunk."""
+    """The text as the agent sent it: chunks, and version 2's whole messages that came in no chunk. What two agents send
+    as text and do not mean so (openhands its system prompt, gemini-cli a mode) is another event."""
     texts: list[str] = []
     for update in replay.updates:
         if update.session_id != session_id or update.is_child or update.is_replayed != replayed:
             continue
         if update.update["sessionUpdate"] == f"{kind}_chunk":
-            texts.append(update.update["content"]["text"])
+            content = update.update["content"]["text"]
+            texts += [] if content.startswith(("System Prompt:\n", "[MODE_UPDATE] ")) else [content]
         elif update.update["sessionUpdate"] == kind:
             texts += [block["text"] for block in update.update["content"]]
     return "".join(texts)

@@ -57,16 +57,22 @@ class OpenCodeReplay(DialectReplay[OpenCode]):
         if method == "POST" and self.approvals == "prompt":
             assert {"method": method, "path": path, "body": body} in self.sent
 
+    def _start(self, start: SessionStart) -> None:
+        """The recorded server was not asked for its agents; it is taken for one that cannot list them."""
+        self.dialect.start_session(start)
+        self.collect_sent()
+        self.read([orjson.dumps({"id": self.ids.pop("GET /agent"), "status": 404, "body": None})])
+
     def _start_session(self, path: str, body: Any) -> None:
         match path.split("/")[1:]:
             case ["session"]:
-                self.dialect.start_session(SessionStart(CWD, params=body, tag="s"))
+                self._start(SessionStart(CWD, params=body, tag="s"))
             case ["session", session_id, "fork"]:
-                self.dialect.start_session(SessionStart(CWD, session_id, fork=True, tag="s"))
+                self._start(SessionStart(CWD, session_id, fork=True, tag="s"))
 
     def _prompt(self, session_id: str, body: Json) -> None:
         if not self.is_started:
-            self.dialect.start_session(SessionStart(CWD, session_id, tag="s"))
+            self._start(SessionStart(CWD, session_id, tag="s"))
             self.collect_sent()
             response = {"id": self.ids.pop(f"GET /session/{session_id}"), "status": 200, "body": {"id": session_id}}
             self.read([orjson.dumps(response)])
@@ -90,7 +96,7 @@ class OpenCodeReplay(DialectReplay[OpenCode]):
         """A client answers every open interrupt at once."""
         match kind, verb, body:
             case "permission", _, {"reply": "reject", "message": str(message)}:
-                payload: Any = {"approved": False, "message": message}
+                payload: Any = {"approved": False, "feedback": message}
             case "permission", _, {"reply": "once" | "always" as option}:
                 payload = {"optionId": option}
             case "question", "reply", {"answers": list(answers)}:

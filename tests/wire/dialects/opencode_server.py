@@ -19,8 +19,7 @@ class Server:
     """A server with one open session, and a prompt sent to it."""
 
     def __init__(self, **prompt: Any) -> None:
-        self.dialect = OpenCode()
-        self.dialect.start_session(SessionStart("/workspace", tag="s"))
+        self.dialect = start_dialect(SessionStart("/workspace", tag="s"))
         self.answer_last_call({"id": SESSION})
         self.prompt(**prompt)
 
@@ -79,9 +78,12 @@ def working_server(**prompt: Any) -> Server:
     return server
 
 
-def start_dialect(start: SessionStart) -> OpenCode:
+def start_dialect(start: SessionStart, agents: list[Json] | None = None) -> OpenCode:
+    """`agents`: what the server lists as its agents; None: it is too old to list them."""
     dialect = OpenCode()
     dialect.start_session(start)
+    call = orjson.loads(dialect.outbox.pop())
+    dialect.read([orjson.dumps({"id": call["id"], "status": 404 if agents is None else 200, "body": agents})])
     return dialect
 
 

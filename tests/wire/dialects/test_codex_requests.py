@@ -155,6 +155,14 @@ def test_a_mode_is_set_with_the_turn() -> None:
     assert dialect.session_layer["custom.session.modes.current"] == "plan"
 
 
+def test_the_permissions_of_a_mode_show_before_codex_confirms_them() -> None:
+    dialect = ready(params={"modes": MODES, "mode": "agent"})
+    dialect.start_action("set_mode", {"mode": "plan"})
+    layer = dialect.session_layer
+    assert layer["custom.session.permissions.mode"] == "on-request"
+    assert layer["custom.session.permissions.sandbox"] == "readOnly"
+
+
 def test_an_unknown_mode_gives_a_warning_and_changes_nothing() -> None:
     dialect = ready(params={"modes": MODES})
     dialect.prompt(Prompt([], "t1", mode="dream"))

@@ -31,7 +31,7 @@ def server_with_interrupt() -> tuple[Server, str]:
         ({"optionId": "always"}, {"reply": "always"}),
         ({"optionId": "reject"}, {"reply": "reject", "message": "The user refused this."}),
         ({"approved": False}, {"reply": "reject", "message": "The user refused this."}),
-        ({"approved": False, "message": "use cat"}, {"reply": "reject", "message": "use cat"}),
+        ({"approved": False, "feedback": "use cat"}, {"reply": "reject", "message": "use cat"}),
         ({"optionId": "nonsense"}, {"reply": "reject", "message": "The user refused this."}),
         ({"approved": "yes"}, {"reply": "reject", "message": "The user refused this."}),
         ({"approved": True, "editedArgs": {}}, {"reply": "reject", "message": "The user refused this."}),

@@ -163,6 +163,7 @@ def test_models_are_listed_without_api_keys() -> None:
     free = {"name": "Free", "cost": {"input": 0, "output": 0}, "status": "deprecated"}
     provider = {"id": "p", "options": {"apiKey": "sk-secret"}, "models": {"m": model, "free": free}}
     answer_last_call(dialect, {"providers": [provider], "default": {"p": "m"}})
+    answer_last_call(dialect, {"model": "p/m", "provider": {"p": {"options": {"apiKey": "sk-secret"}}}})
     models = dialect.action_results[action_id].value
     assert "sk-secret" not in str(models)
     assert models == [
@@ -175,10 +176,11 @@ def test_models_are_listed_without_api_keys() -> None:
             "thinking": True,
             "tools": True,
             "image_input": True,
-            "file_input": False,
+            "pdf_input": False,
             "deprecated": False,
-            "price": {"input": 2, "cached_input": 0.2, "output": 10},
+            "price": {"input": 2, "cached_input": 0.2, "cache_write": 2.5, "output": 10},
             "efforts": ["low", "high"],
+            "default": True,
         },
         {"id": "p/free", "name": "Free", "provider": "p", "deprecated": True},
     ]

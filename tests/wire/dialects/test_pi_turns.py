@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gateway.capability_paths import PERMISSION_MODE
 from gateway.events import Custom, Event, Raw, TextMessageContent, TokenUsage, ToolCallResult, TurnEnded, TurnFailed
 from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.pi import PiJson, PiRpc
@@ -204,6 +205,8 @@ def test_with_its_gate_or_with_no_need_for_it_it_is(approvals: Any) -> None:
     pi.read([reply(command, STATE)])
     pi.prompt(Prompt(PROMPT, "t1", approvals=approvals))
     assert [command["type"] for command in sent(pi)] == ["prompt"]
+    expected = "none" if approvals == "auto" else "gate"
+    assert pi.session_layer[PERMISSION_MODE] == expected, "without the gate pi asks nothing"
 
 
 # -- the end

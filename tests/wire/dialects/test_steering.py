@@ -14,6 +14,7 @@ from tests.wire.dialects import codex_replay, copilot_server, opencode_server
 from tests.wire.dialects.claude_conversation import failed, prompted, result
 from tests.wire.dialects.claude_conversation import read as read_lines
 from tests.wire.dialects.claude_replay import sent as claude_sent
+from tests.wire.dialects.hermes_live import HermesSession
 from tests.wire.dialects.pi_replay import reply, sent
 from tests.wire.dialects.test_omp import started as omp_started
 from tests.wire.dialects.test_pi_turns import read, started
@@ -24,7 +25,7 @@ Json = dict[str, Any]
 
 def test_these_dialects_can_steer() -> None:
     steered = {name for name, dialect in DIALECTS.items() if dialect.can_steer}
-    assert steered == {"claude", "codex", "copilot", "opencode", "pi", "omp"}
+    assert steered == {"claude", "codex", "copilot", "opencode", "pi", "omp", "hermes"}
 
 
 # -- Claude Code
@@ -280,3 +281,67 @@ def test_a_message_that_opencode_refuses_keeps_no_turn_open() -> None:
     server.complete_message()
     assert server.report_idle() == []
     assert server.send_messages({"id": call["id"], "status": 400, "body": {"message": "no"}}) == [TurnEnded()]
+
+
+# -- Hermes
+
+
+def at_work() -> HermesSession:
+    """In a turn, while a tool is at work."""
+    session = HermesSession().working()
+    session.event("tool.start", tool_id="c1", name="terminal", context="sleep 2")
+    return session
+
+
+def ends_call(session: HermesSession, tool_id: str = "c1") -> list[Event]:
+    return session.event("tool.complete", tool_id=tool_id, name="terminal", args={}, result="slept")
+
+
+def test_hermes_adds_the_message_to_the_result_of_the_tool_at_work() -> None:
+    session = at_work()
+    assert session.dialect.steer("m1", "mind the gap")
+    assert session.calls() == [("session.steer", {"session_id": "aa11", "text": "mind the gap"})]
+    assert session.answers(status="queued", text="mind the gap") == []
+    assert ends_call(session)[-1] == ACCEPTED
+
+
+def test_hermes_takes_no_message_while_no_tool_is_at_work() -> None:
+    session = HermesSession()
+    assert not session.dialect.steer("m1", "mind the gap"), "there is no turn"
+    session.working()
+    assert not session.dialect.steer("m1", "mind the gap"), "it forgets a message for which no call comes"
+    session.event("tool.start", tool_id="c1", name="terminal", context="ls")
+    ends_call(session)
+    assert not session.dialect.steer("m1", "mind the gap")
+    assert session.calls() == []
+
+
+def test_a_message_that_hermes_confirms_after_the_call_is_accepted_with_the_next_or_not_at_all() -> None:
+    session = at_work()
+    assert session.dialect.steer("m1", "mind the gap")
+    session.calls()
+    assert ACCEPTED not in ends_call(session)
+    session.answers(status="queued")
+    session.event("tool.start", tool_id="c2", name="terminal", context="ls")
+    assert ends_call(session, "c2")[-1] == ACCEPTED
+
+
+def test_hermes_forgets_what_is_left_of_a_turn() -> None:
+    session = at_work()
+    session.dialect.steer("m1", "mind the gap")
+    session.calls()
+    ends_call(session)
+    session.answers(status="queued")
+    assert ACCEPTED not in session.event("message.complete", status="complete", text="hi", usage={})
+    session.event("session.info", running=False)
+    session.working(key="k2")
+    session.event("tool.start", tool_id="c2", name="terminal", context="ls")
+    assert ACCEPTED not in ends_call(session, "c2")
+
+
+def test_a_message_that_hermes_refuses_is_not_accepted() -> None:
+    session = at_work()
+    assert session.dialect.steer("m1", "mind the gap")
+    session.calls()
+    session.answers(status="rejected")
+    assert ACCEPTED not in ends_call(session)

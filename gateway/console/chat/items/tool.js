@@ -7,7 +7,7 @@ import { callStatus, readDiffs, summarizeArguments } from "../tool_calls.js";
 import { outputView } from "./output.js";
 
 const STATUS_LABELS = { writing: ["", ""], running: ["", ""], done: ["done", "good"], failed: ["failed", "bad"],
-  waiting: ["waiting for you", "warn"], cancelled: ["cancelled", ""], unknown: ["no result", ""] };
+  waiting: ["waiting for you", "warn"], denied: ["denied", ""], expired: ["expired", ""], cancelled: ["cancelled", ""], unknown: ["no result", ""] };
 const MAX_RESULT_CHARS = 4000;
 
 export function toolView(item, { session }) {

@@ -6,6 +6,7 @@ the account; only its provider and key source are read.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from gateway import capability_paths as paths
@@ -15,6 +16,9 @@ from gateway.wire.mcp_server import SERVER
 
 SETTABLE_MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto")
 """Modes that a session can be set to. `bypassPermissions` can only be chosen when the process starts."""
+
+
+SUMMARY_KEYS = ("id", "name", "description", "efforts", "default")
 
 
 def handshake_layer(response: dict[str, Any]) -> dict[str, Any]:
@@ -50,7 +54,7 @@ def turn_layer(line: dict[str, Any]) -> dict[str, Any]:
         for server in items(line.get("mcp_servers"))
     ]
     # Names with our prefix are the client's tools.
-    tools = [name for name in unique_strings(line.get("tools")) if not name.startswith(PREFIX)]
+    tools = [_rename_tool(name, line) for name in unique_strings(line.get("tools")) if not name.startswith(PREFIX)]
     return present(
         {
             "identity.version": non_empty(line.get("claude_code_version")),
@@ -64,6 +68,12 @@ def turn_layer(line: dict[str, Any]) -> dict[str, Any]:
             "custom.claude.outputStyle": non_empty(line.get("output_style")),
         }
     )
+
+
+def _rename_tool(name: str, line: dict[str, Any]) -> str:
+    """The name that the model sees: since 2.1.63 the line has an old one for the tool that starts subagents."""
+    version = [int(part) for part in re.findall(r"\d+", non_empty(line.get("claude_code_version")) or "")]
+    return "Agent" if name == "Task" and version >= [2, 1, 63] else name
 
 
 def mode_layer(mode: Any) -> dict[str, Any]:
@@ -100,7 +110,7 @@ def _describe_model(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _summarize_model(model: dict[str, Any]) -> dict[str, Any]:
-    return {key: model[key] for key in ("id", "name", "description") if key in model}
+    return {key: model[key] for key in SUMMARY_KEYS if model.get(key, False) is not False}
 
 
 def read_commands(commands: Any) -> list[dict[str, Any]]:

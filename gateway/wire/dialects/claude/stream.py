@@ -26,7 +26,13 @@ from gateway.wire.dialects.claude.client_tools import ClientTools
 from gateway.wire.dialects.claude.content import to_content
 from gateway.wire.dialects.claude.host_requests import HostRequests
 from gateway.wire.dialects.claude.reader import ClaudeReader, Events, Line
-from gateway.wire.dialects.claude.session_state import handshake_layer, mode_layer, read_models, session_layer
+from gateway.wire.dialects.claude.session_state import (
+    SETTABLE_MODES,
+    handshake_layer,
+    mode_layer,
+    read_models,
+    session_layer,
+)
 from gateway.wire.fields import non_empty, obj, text, unique_strings
 from gateway.wire.requests import RequestTable
 
@@ -43,6 +49,11 @@ class ClaudeDialect(ClaudeReader):
     actions: ClassVar[frozenset[str]] = frozenset(("models", "set_model", "set_mode"))
     can_call_client_tools: ClassVar[bool] = True
     can_steer: ClassVar[bool] = True
+    can_ask: ClassVar[bool] = True
+
+    @classmethod
+    def list_modes(cls, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [{"id": mode} for mode in SETTABLE_MODES]
 
     def __init__(self) -> None:
         super().__init__()

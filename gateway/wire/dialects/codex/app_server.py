@@ -12,7 +12,7 @@ an item.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from gateway.capability_paths import EFFORT, MODE, MODEL, MODES
 from gateway.errors import AgentFault, NotJson
@@ -34,22 +34,28 @@ from gateway.wire.dialects.codex.requests import (
     INITIALIZE,
     mode_params,
     read_modes,
+    read_owner,
     text_input,
     thread_params,
     turn_params,
 )
 from gateway.wire.dialects.codex.server_requests import ServerRequests
-from gateway.wire.dialects.codex.session_state import TurnState, models_layer, read_models, thread_layer, update_layer
+from gateway.wire.dialects.codex.session_state import (
+    TurnState,
+    models_layer,
+    permission_layer,
+    read_models,
+    thread_layer,
+    update_layer,
+)
 from gateway.wire.dialects.codex.subagents import Threads
-from gateway.wire.fields import MESSAGE_MAX_DEPTH, non_empty, obj, text
+from gateway.wire.fields import MESSAGE_MAX_DEPTH, non_empty, obj, present, text
 from gateway.wire.requests import RequestTable, tag_of
 
 TEXT_DELTA = "item/agentMessage/delta"
 OPEN_METHODS = ("thread/start", "thread/resume", "thread/fork")
 ALREADY_INITIALIZED = "Already initialized"
 """An error that is none: another session of the process, started at the same time, was faster."""
-NOTIFICATION_START = b'{"method":"'
-THREAD_KEY = b'"threadId":"'
 MIN_BATCH = 4
 """Fewer messages are parsed one by one."""
 
@@ -67,6 +73,8 @@ class Codex(Dialect):
     has_unlisted_sessions: ClassVar[bool] = True
     can_call_client_tools: ClassVar[bool] = True
     can_steer: ClassVar[bool] = True
+    skill_scope: ClassVar[Literal["session", "process"] | None] = "process"
+    can_ask: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -154,18 +162,12 @@ class Codex(Dialect):
         return [*events, *super().on_process_exit(exit_code, stderr)]
 
     @classmethod
+    def list_modes(cls, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [{"id": name} for name in read_modes(params)]
+
+    @classmethod
     def read_owner(cls, message: bytes) -> str | None:
-        """A notification has one thread id, which no text can imitate, because quotes in texts are escaped. Any other
-        message is parsed, and parsed again by `read`."""
-        at = message.find(THREAD_KEY) if message.startswith(NOTIFICATION_START) else -1
-        if at >= 0 and message.find(THREAD_KEY, at + 1) < 0:
-            start = at + len(THREAD_KEY)
-            return message[start : message.find(b'"', start)].decode("utf-8", "replace")
-        fields = obj(parse_message(message))
-        if "method" not in fields:
-            return tag_of(fields.get("id"))
-        params = obj(fields.get("params"))
-        return non_empty(params.get("threadId")) or non_empty(obj(params.get("thread")).get("id"))
+        return read_owner(message)
 
     # -- requests to Codex
 
@@ -175,6 +177,8 @@ class Codex(Dialect):
         return request_id
 
     def _open_thread(self) -> None:
+        if self.session_start.skills:
+            self._request("skills/extraRoots/set", {"extraRoots": list(self.session_start.skills)})
         thread_id, is_fork = self.session_start.session_id, self.session_start.fork
         if thread_id is None or (self._client_tools.is_missing_tools(thread_id) and not is_fork):
             self._start_thread(has_lost_history=thread_id is not None)
@@ -187,22 +191,21 @@ class Codex(Dialect):
         self._request("thread/start", {**thread_params(self.session_start), **self._client_tools.params})
 
     def _mode_params(self, name: str, model: str | None, effort: str | None) -> dict[str, Any]:
-        modes = read_modes(self.session_start)
+        modes = read_modes(self.session_start.params)
         if name not in modes:
-            message = f"the agent has no mode {name!r}"
-            self._queued.append(self.make_warning("UNKNOWN_MODE", message, modes=list(modes)))
+            self._queued.append(self.make_warning("UNKNOWN_MODE", f"the agent has no mode {name!r}", modes=list(modes)))
             return {}
         layer = self.session_layer
-        layer[MODE] = name
-        return mode_params(modes[name], self.session_start, model or layer.get(MODEL), effort or layer.get(EFFORT))
+        params = mode_params(modes[name], self.session_start, model or layer.get(MODEL), effort or layer.get(EFFORT))
+        # Codex confirms it later, by `thread/settings/updated`; until then a client would read the old permissions.
+        layer |= {MODE: name, **present(permission_layer(params.get("approvalPolicy"), params.get("sandboxPolicy")))}
+        return params
 
     def _set_mode(self, name: str) -> str:
-        if name in read_modes(self.session_start):
+        if name in read_modes(self.session_start.params):
             params = {"threadId": self.session_id, **self._mode_params(name, None, None)}
             return self._request("thread/settings/update", params, "set_mode")
-        action_id = self._requests.new_id()
-        fault = AgentFault(f"the agent has no mode {name!r}", code="INVALID_PARAMS")
-        self.action_results[action_id] = ActionResult(error=fault)
+        self.finish_action(action_id := self._requests.new_id(), error=_unknown_mode(name))
         return action_id
 
     # -- messages of Codex
@@ -269,10 +272,7 @@ class Codex(Dialect):
             self.failure = read_rpc_error(error, "initialize")
             return
         if error is None:
-            # `agui_gateway/0.166.0 (Debian …)`
-            version = (non_empty(result.get("userAgent")) or "").partition("/")[2].partition(" ")[0]
-            if version:
-                self.handshake_layer["identity.version"] = version
+            self.handshake_layer |= present({"identity.version": _read_version(result)})
             self.send({"method": "initialized"})
         self._open_thread()
 
@@ -294,7 +294,7 @@ class Codex(Dialect):
             self._client_tools.set_started(thread_id)
             if version := non_empty(thread.get("cliVersion")):
                 self.handshake_layer.setdefault("identity.version", version)
-        if modes := [{"id": name} for name in read_modes(self.session_start)]:
+        if modes := self.list_modes(self.session_start.params):
             mode = self.session_layer.get(MODE) or non_empty(self.session_start.params.get("mode"))
             update_layer(self.session_layer, {MODES: modes, MODE: mode})
         self.is_ready = True
@@ -310,6 +310,15 @@ class Codex(Dialect):
             case "set_model":
                 update_layer(self.session_layer, {MODEL: params["model"]})
         return None
+
+
+def _unknown_mode(name: str) -> AgentFault:
+    return AgentFault(f"the agent has no mode {name!r}", code="INVALID_PARAMS")
+
+
+def _read_version(result: dict[str, Any]) -> str | None:
+    """`agui_gateway/0.166.0 (Debian …)`."""
+    return (non_empty(result.get("userAgent")) or "").partition("/")[2].partition(" ")[0] or None
 
 
 def _parse_all(messages: Sequence[bytes]) -> list[Any]:

@@ -15,9 +15,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.wire.acp.content import inline_text
-from gateway.wire.dialects.base import Block, Prompt, SessionStart
+from gateway.wire.dialects.base import Block, Prompt, SessionStart, parse_message
 from gateway.wire.dialects.codex.notifications import IGNORED
 from gateway.wire.fields import non_empty, obj, text
+from gateway.wire.requests import tag_of
+
+NOTIFICATION_START = b'{"method":"'
+THREAD_KEY = b'"threadId":"'
 
 INITIALIZE: dict[str, Any] = {
     "clientInfo": {"name": "agui_gateway", "title": "AG-UI gateway", "version": "1"},
@@ -65,8 +69,8 @@ def _pairs(entries: Any) -> dict[str, Any]:
     return {pair["name"]: pair.get("value", "") for pair in pairs if isinstance(pair, Mapping) and "name" in pair}
 
 
-def read_modes(start: SessionStart) -> dict[str, dict[str, Any]]:
-    return {name: obj(mode) for name, mode in obj(start.params.get("modes")).items()}
+def read_modes(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    return {name: obj(mode) for name, mode in obj(params.get("modes")).items()}
 
 
 def mode_params(mode: dict[str, Any], start: SessionStart, model: str | None, effort: str | None) -> dict[str, Any]:
@@ -123,3 +127,18 @@ def _block_text(block: Block, file: str | None) -> str:
         return content
     kind = non_empty(block.get("type")) or "file"
     return f"The user attached a file: {file}" if file else f"The user attached a {kind} that cannot be shown here."
+
+
+def read_owner(message: bytes) -> str | None:
+    """The tag of the session whose request is answered, or the thread that a message is about. A notification has one
+    thread id, which no text can imitate, because quotes in texts are escaped. Any other message is parsed, and parsed
+    again by `read`."""
+    at = message.find(THREAD_KEY) if message.startswith(NOTIFICATION_START) else -1
+    if at >= 0 and message.find(THREAD_KEY, at + 1) < 0:
+        start = at + len(THREAD_KEY)
+        return message[start : message.find(b'"', start)].decode("utf-8", "replace")
+    fields = obj(parse_message(message))
+    if "method" not in fields:
+        return tag_of(fields.get("id"))
+    params = obj(fields.get("params"))
+    return non_empty(params.get("threadId")) or non_empty(obj(params.get("thread")).get("id"))

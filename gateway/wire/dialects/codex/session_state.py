@@ -82,7 +82,7 @@ def thread_layer(result: dict[str, Any]) -> dict[str, Any]:
         paths.PROVIDER: non_empty(result.get("modelProvider")),
         paths.EFFORT: non_empty(result.get("reasoningEffort")),
     }
-    return layer | _permission_layer(result.get("approvalPolicy"), result.get("sandbox"))
+    return layer | permission_layer(result.get("approvalPolicy"), result.get("sandbox"))
 
 
 def settings_layer(settings: dict[str, Any]) -> dict[str, Any]:
@@ -93,10 +93,10 @@ def settings_layer(settings: dict[str, Any]) -> dict[str, Any]:
         "custom.codex.summary": non_empty(settings.get("summary")),
         "custom.codex.collaboration": non_empty(obj(settings.get("collaborationMode")).get("mode")),
     }
-    return layer | _permission_layer(settings.get("approvalPolicy"), settings.get("sandboxPolicy"))
+    return layer | permission_layer(settings.get("approvalPolicy"), settings.get("sandboxPolicy"))
 
 
-def _permission_layer(policy: Any, sandbox: Any) -> dict[str, Any]:
+def permission_layer(policy: Any, sandbox: Any) -> dict[str, Any]:
     """A policy is a name, or an object of rules with its name as the only key."""
     name = next(iter(policy), None) if isinstance(policy, dict) else policy
     return {paths.PERMISSION_MODE: non_empty(name), paths.SANDBOX: non_empty(obj(sandbox).get("type"))}
@@ -140,5 +140,5 @@ def read_models(result: Any) -> list[dict[str, Any]]:
 
 
 def models_layer(models: list[dict[str, Any]]) -> dict[str, Any]:
-    keys = ("id", "name", "description")
+    keys = ("id", "name", "description", "efforts", "default")
     return {paths.MODELS: [{key: model[key] for key in keys if key in model} for model in models]}

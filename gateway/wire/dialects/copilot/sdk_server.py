@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from gateway.errors import AgentFault
 from gateway.events import Event, TurnFailed, UserMessageAccepted
@@ -32,7 +32,7 @@ from gateway.wire.dialects.copilot.requests import (
 )
 from gateway.wire.dialects.copilot.session_events import IGNORED_METHODS, SessionEvents
 from gateway.wire.dialects.copilot.session_params import is_ignored_attachment, session_params, to_attachments
-from gateway.wire.dialects.copilot.session_state import read_model_state, read_opened_session
+from gateway.wire.dialects.copilot.session_state import MODES, read_model_state, read_opened_session
 from gateway.wire.dialects.copilot.steering import SteeringQueue
 from gateway.wire.fields import items, non_empty, obj, present, text
 from gateway.wire.jsonrpc import METHOD_NOT_FOUND
@@ -64,7 +64,13 @@ class CopilotDialect(Dialect):
     name = "copilot"
     can_call_client_tools: ClassVar[bool] = True
     can_steer: ClassVar[bool] = True
+    skill_scope: ClassVar[Literal["session", "process"] | None] = "session"
+    can_ask: ClassVar[bool] = True
     actions: ClassVar[frozenset[str]] = frozenset(("models", "fork", "set_model", "set_mode", "delete"))
+
+    @classmethod
+    def list_modes(cls, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return list(MODES)
 
     def __init__(self) -> None:
         super().__init__()

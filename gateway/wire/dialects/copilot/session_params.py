@@ -48,6 +48,7 @@ def session_params(start: SessionStart) -> dict[str, Any]:
             "workingDirectory": start.cwd,
             "additionalDirectories": list(start.directories),
             "mcpServers": _to_mcp_servers(start) or None,
+            "skillDirectories": list(start.skills) or None,
             "tools": _to_client_tools(start) or None,
             "envValueMode": "direct",  # otherwise an MCP server's `env` names variables of the gateway
             "provider": _to_provider(env),

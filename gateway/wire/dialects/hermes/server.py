@@ -11,7 +11,7 @@ from typing import Any
 
 from gateway.capability_paths import TITLE
 from gateway.errors import AgentFault
-from gateway.events import Custom, Event, InterruptRequested
+from gateway.events import Custom, Event, InterruptRequested, UserMessageAccepted
 from gateway.turn import Answer
 from gateway.wire.dialects.base import NO_PARAMS, Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.dialects.hermes.errors import to_fault
@@ -23,6 +23,7 @@ from gateway.wire.dialects.hermes.permissions import (
 )
 from gateway.wire.dialects.hermes.session_state import read_session_info
 from gateway.wire.dialects.hermes.sessions import OpenSession, ResponseReader, SessionRequests
+from gateway.wire.dialects.hermes.steering import SteeringQueue
 from gateway.wire.dialects.hermes.turn_events import TurnEvents
 from gateway.wire.dialects.hermes.turn_lifecycle import TurnLifecycle
 from gateway.wire.dialects.hermes.turn_setup import SessionSettings, TurnSetup
@@ -71,6 +72,9 @@ EVENTS_OF_SKIPPED_TURN = ("message.start", "message.complete", "session.info")
 class Hermes(Dialect):
     name = "hermes"
     actions = frozenset(("models", "fork", "set_model", "delete"))
+    can_ask = True
+    can_steer = True
+    can_use_skills = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,6 +85,7 @@ class Hermes(Dialect):
         self._permissions = PermissionRequests(self._respond)
         self._events = TurnEvents(self.qualify_id)
         self._turns = TurnLifecycle(self, self._call_session, self._setup, self._events, self._permissions)
+        self._steering = SteeringQueue(self._call_session)
         self._usage = UsageTotals()
         self._live_id = ""
         self._session_marker = NO_MESSAGE
@@ -103,10 +108,17 @@ class Hermes(Dialect):
 
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
+        self._steering.begin_turn()
         self._turns.start(prompt)
 
     def answer(self, interrupt_id: str, answer: Answer) -> None:
         self._permissions.answer(interrupt_id, answer)
+
+    def steer(self, message_id: str, text: str) -> bool:
+        if not text.strip() or not self._turns.can_ask_user or not self._events.has_open_calls:
+            return False
+        self._steering.send(UserMessageAccepted(message_id, text))
+        return True
 
     def cancel(self) -> bool:
         self.is_cancelled = True
@@ -236,6 +248,12 @@ class Hermes(Dialect):
         interrupt = to_interrupt(interrupt_id, request, tool_call_id, self.session_start.params)
         return [*events, InterruptRequested((interrupt,))]
 
+    def _read_call_end(self, payload: Payload) -> list[Event] | None:
+        events = self._events.read_call_end(payload)
+        if events is None or self._events.has_open_calls:
+            return events
+        return [*events, *self._steering.take_accepted()]
+
     def _read_terminal_request(self, payload: Payload) -> list[Event]:
         """Hermes asks for the text of a desktop's terminal. There is none."""
         params = {"request_id": non_empty(payload.get("request_id")), "text": ""}
@@ -265,7 +283,7 @@ READERS: dict[str, Reader] = {
     "message.interim": lambda hermes, payload: hermes._events.read_interim(payload),
     "message.complete": Hermes._read_complete,
     "tool.start": lambda hermes, payload: hermes._events.read_call_start(payload),
-    "tool.complete": lambda hermes, payload: hermes._events.read_call_end(payload),
+    "tool.complete": Hermes._read_call_end,
     "approval.request": lambda hermes, payload: hermes._read_permission("approval", payload),
     "clarify.request": lambda hermes, payload: hermes._read_permission("clarify", payload),
     "sudo.request": lambda hermes, payload: hermes._read_permission("sudo", payload),

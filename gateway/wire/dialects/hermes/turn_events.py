@@ -108,6 +108,11 @@ class TurnEvents:
         metadata = {"hermes": {"context": call.context}} if call.context else None
         return [*self.close_text(), *call.start(metadata)]
 
+    @property
+    def has_open_calls(self) -> bool:
+        """A tool is at work, or waits for the user."""
+        return any(call.is_started for call in self._calls.open_calls)
+
     def read_call_end(self, payload: Payload) -> list[Event] | None:
         started = self.read_call_start(payload)
         call = self._find_call(payload)

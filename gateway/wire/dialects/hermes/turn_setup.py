@@ -1,4 +1,4 @@
-"""What Hermes is sent before and with a prompt: model, effort, images, files, then the prompt.
+"""What Hermes is sent before and with a prompt: model, effort, skills, images, files, then the prompt.
 
 In: `Prompt` and responses. Out: requests, each sent after the response to the previous one. All settings are made for
 the session: nothing here changes the user's own config.yaml.
@@ -18,6 +18,7 @@ from gateway.wire.dialects.hermes.attachments import read_attachments, to_file_r
 from gateway.wire.dialects.hermes.errors import error_message, to_fault
 from gateway.wire.dialects.hermes.session_state import read_models, read_providers
 from gateway.wire.dialects.hermes.sessions import Call, ResponseReader
+from gateway.wire.dialects.hermes.skills import load_skill
 from gateway.wire.fields import non_empty, obj
 
 EFFORTS = frozenset(("none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"))
@@ -96,6 +97,8 @@ class TurnSetup:
         self._call = call
         self._settings = settings
         self._steps: deque[Callable[[], None]] = deque()
+        self._skills: list[str] = []
+        """The texts of the skills that the prompt invokes."""
         self._references: list[str] = []
         self._warnings: list[Warning] = []
         self.is_submitted = False
@@ -110,6 +113,7 @@ class TurnSetup:
         """Collect what must be sent; `send_next` sends the first."""
         self._steps.clear()
         self._references = []
+        self._skills = []
         self.is_submitted = False
         requests, self._warnings = read_attachments(prompt.blocks)
         if prompt.model is not None and not self._settings.is_set("model", prompt.model):
@@ -117,6 +121,8 @@ class TurnSetup:
         effort = prompt.thinking.get("reasoning")
         if isinstance(effort, str) and effort in EFFORTS and not self._settings.is_set("reasoning", effort):
             self._steps.append(partial(self._settings.set_value, "reasoning", effort, self._read_setting))
+        for name in prompt.skills:
+            self._steps.append(partial(load_skill, self._call, name, self._add_skill, self._refuse_skill))
         self._steps.extend(partial(self._attach, *request) for request in requests)
         self._steps.append(self._submit)
 
@@ -131,6 +137,16 @@ class TurnSetup:
         self.send_next()
         warning = non_empty(obj(result).get("warning"))
         return [Warning("MODEL", warning)] if warning else []
+
+    def _add_skill(self, message: str) -> list[Event]:
+        self._skills.append(message)
+        self.send_next()
+        return []
+
+    def _refuse_skill(self, reason: str) -> list[Event]:
+        if not self._dialect.is_busy or self._dialect.is_cancelled:
+            return []
+        return self._dialect.fail_turn(TurnFailed(reason, "SKILL_NOT_FOUND"))
 
     def _attach(self, method: str, params: dict[str, str]) -> None:
         def read_attached(result: Any, error: Any) -> list[Event]:
@@ -149,7 +165,7 @@ class TurnSetup:
 
     def _submit(self) -> None:
         self.is_submitted = True
-        prompt = "\n\n".join([self._dialect.turn.text, *self._references]).strip()
+        prompt = "\n\n".join([*self._skills, self._dialect.turn.text, *self._references]).strip()
         self._call("prompt.submit", {"text": prompt}, self._read_submitted)
 
     def _read_submitted(self, result: Any, error: Any) -> list[Event]:

@@ -48,6 +48,11 @@ NO_MESSAGE = b"\0"
 class OpenClaw(Dialect):
     name = "openclaw"
     actions = frozenset(("models", "fork", "set_model", "set_mode", "delete"))
+    can_ask = True
+
+    @classmethod
+    def list_modes(cls, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [{"id": mode} for mode in PERMISSION_MODES]
 
     def __init__(self) -> None:
         super().__init__()
@@ -175,8 +180,7 @@ class OpenClaw(Dialect):
     def _note_mode(self, mode: str | None) -> None:
         """OpenClaw's modes are about permissions only."""
         self._permission_mode = mode
-        modes = [{"id": mode_id} for mode_id in PERMISSION_MODES]
-        self.session_layer |= present({MODE: mode, PERMISSION_MODE: mode}) | {MODES: modes}
+        self.session_layer |= present({MODE: mode, PERMISSION_MODE: mode}) | {MODES: self.list_modes({})}
 
     # -- messages
 

@@ -22,7 +22,7 @@ def read_models(payload: Any) -> list[dict[str, Any]]:
             "provider": provider,
             "context": count(model.get("contextWindow")),
             "thinking": flag(model.get("reasoning")),
-            "thinkingLevels": levels,
+            "efforts": levels,
             "default": True if "default" in strings(model.get("tags")) else None,
         }
         models.append(present(entry))

@@ -30,7 +30,7 @@ Reply = tuple[str, dict[str, Any] | None]
 
 REFUSAL_MESSAGE = "The user refused this."
 MAX_METADATA_CHARS = 200_000
-MESSAGE_SCHEMA = {"type": "string", "title": "Message", "description": "Sent to the agent with a refusal."}
+FEEDBACK_SCHEMA = {"type": "string", "title": "Feedback", "description": "Sent to the agent with a refusal."}
 
 
 @dataclass(slots=True)
@@ -206,7 +206,7 @@ def permission_approval(request: dict[str, Any]) -> Approval:
     if patterns := strings(request.get("always")):
         options.append(Option("always", f"Always allow {', '.join(patterns)}", ALLOW_ALWAYS))
     options.append(Option("reject", "Deny", REJECT_ONCE))
-    return Approval(options, feedback=MESSAGE_SCHEMA, feedback_field="message")
+    return Approval(options, feedback=FEEDBACK_SCHEMA)
 
 
 def permission_reply(request_id: str, decision: Decision) -> Reply:

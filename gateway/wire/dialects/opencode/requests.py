@@ -93,13 +93,14 @@ def mcp_failure(body: Any, name: Any) -> str | None:
     return text(status.get("error")) or text(status.get("status")) or "no reason given"
 
 
-def prompt_body(prompt: Prompt, system: Any) -> dict[str, Any]:
+def prompt_body(prompt: Prompt, mode: str | None, system: Any) -> dict[str, Any]:
+    """`mode`: the session's; opencode would take its default for a prompt that names none."""
     body: dict[str, Any] = {"parts": _to_parts(prompt.blocks)}
     if prompt.model is not None:
         provider, _, model = prompt.model.partition("/")
         body["model"] = {"providerID": provider, "modelID": model}
-    if prompt.mode is not None:
-        body["agent"] = prompt.mode
+    if mode is not None:
+        body["agent"] = mode
     if isinstance(variant := prompt.thinking.get("variant"), str):
         body["variant"] = variant
     if isinstance(system, str):
@@ -120,6 +121,12 @@ def read_models(body: Any) -> list[dict[str, Any]]:
     ]
 
 
+def mark_default(models: list[dict[str, Any]], config: Any) -> list[dict[str, Any]]:
+    """The models, with the one that a session without a choice uses: the configured one, or the only one."""
+    name = models[0]["id"] if len(models) == 1 else non_empty(obj(config).get("model"))
+    return [{**model, "default": True} if model["id"] == name else model for model in models]
+
+
 def _to_model(provider_id: str, name: str, model: dict[str, Any]) -> dict[str, Any]:
     capabilities = obj(model.get("capabilities"))
     limit = obj(model.get("limit"))
@@ -128,6 +135,7 @@ def _to_model(provider_id: str, name: str, model: dict[str, Any]) -> dict[str, A
     price = {
         "input": _price(cost.get("input")),
         "cached_input": _price(obj(cost.get("cache")).get("read")),
+        "cache_write": _price(obj(cost.get("cache")).get("write")) or None,
         "output": _price(cost.get("output")),
     }
     definition = {
@@ -139,7 +147,7 @@ def _to_model(provider_id: str, name: str, model: dict[str, Any]) -> dict[str, A
         "thinking": flag(capabilities.get("reasoning")),
         "tools": flag(capabilities.get("toolcall")),
         "image_input": flag(inputs.get("image")),
-        "file_input": flag(inputs.get("pdf")),
+        "pdf_input": flag(inputs.get("pdf")),
         "deprecated": model.get("status") == "deprecated",
         "price": present(price) if any(price.values()) else None,  # all zero: the price is unknown
         "efforts": list(obj(model.get("variants"))) if isinstance(model.get("variants"), dict) else None,

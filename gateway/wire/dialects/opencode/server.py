@@ -11,16 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+from gateway.capability_paths import MODEL
+from gateway.errors import AgentFault
 from gateway.events import Custom, Event, TurnFailed
 from gateway.turn import Answer
 from gateway.wire.dialects.base import NO_PARAMS, ActionResult, Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.dialects.opencode.errors import OUTPUT_LIMIT, STOP_REASONS, to_agent_fault, to_turn_failed
+from gateway.wire.dialects.opencode.modes import SessionModes
 from gateway.wire.dialects.opencode.permissions import PendingPermissions
 from gateway.wire.dialects.opencode.requests import (
     HttpCalls,
+    mark_default,
     mcp_body,
     mcp_failure,
-    permission_rules,
     prompt_body,
     read_models,
     read_owner,
@@ -29,7 +32,7 @@ from gateway.wire.dialects.opencode.requests import (
 from gateway.wire.dialects.opencode.server_events import ServerEvents
 from gateway.wire.dialects.opencode.steering import SteeringQueue
 from gateway.wire.dialects.opencode.subagents import TurnSessions
-from gateway.wire.fields import items, non_empty, obj
+from gateway.wire.fields import non_empty, obj, present
 
 SESSION_PREFIX = "ses"
 
@@ -38,6 +41,7 @@ class OpenCode(Dialect):
     name = "opencode"
     actions = frozenset(("models", "fork", "delete", "set_model", "set_mode"))
     can_steer: ClassVar[bool] = True
+    can_ask: ClassVar[bool] = True
     has_unlisted_sessions = True
 
     def __init__(self) -> None:
@@ -46,8 +50,15 @@ class OpenCode(Dialect):
         self._sessions = TurnSessions(self.qualify_id)
         self._permissions = PendingPermissions(self, self._calls, self._sessions)
         self._steering = SteeringQueue(self, self._calls, abort=self._abort, finish=self._finish)
+        self._modes = SessionModes(self, self._calls)
         self._events = ServerEvents(
-            self, self._sessions, self._permissions, self._steering, abort=self._abort, finish=self._finish
+            self,
+            self._sessions,
+            self._permissions,
+            self._steering,
+            abort=self._abort,
+            finish=self._finish,
+            set_mode=self._modes.set,
         )
         self._mcp_servers: list[Mapping[str, Any]] = []
         self._is_abort_sent = False
@@ -78,7 +89,12 @@ class OpenCode(Dialect):
         self._calls.start_session()
         self._clear_turn()
         self._mcp_servers = list(start.mcp_servers)
+        self._calls.send("GET", "/agent", None, self._read_agents)
+
+    def _read_agents(self, answer: dict[str, Any]) -> list[Event]:
+        self._modes.read_agents(answer)
         self._add_mcp_server()
+        return []
 
     def _add_mcp_server(self) -> None:
         """Add the MCP servers one after the other, then open the session."""
@@ -110,7 +126,7 @@ class OpenCode(Dialect):
             self._calls.send("GET", session_path(session_id), None, self._read_resumed)
 
     def _create_session(self) -> None:
-        rules = permission_rules(self.session_start)
+        rules = self._modes.list_rules()
         self._calls.send("POST", "/session", {"permission": rules} if rules else {}, self._read_opened)
 
     def _read_resumed(self, answer: dict[str, Any]) -> list[Event]:
@@ -128,19 +144,14 @@ class OpenCode(Dialect):
             return []
         self.session_id = session_id
         self._events.read_session_info(info)
-        current = items(info.get("permission"))
-        # A session that another client created has other rules, or none.
-        if missing := [rule for rule in permission_rules(self.session_start) if rule not in current]:
-            self._calls.send("PATCH", session_path(session_id), {"permission": missing}, self._read_rules)
-        else:
-            self.is_ready = True
+        self._modes.open_session(info)
+        self._modes.send_rules(self._read_rules)
         return []
 
-    def _read_rules(self, answer: dict[str, Any]) -> list[Event]:
+    def _read_rules(self, fault: AgentFault | None) -> list[Event]:
         """Without its rules the session would not ask for permission, so it must not work."""
-        self.is_ready = answer.get("status") == 200
-        if not self.is_ready:
-            self.failure = to_agent_fault(answer, "opencode did not take the session's rules")
+        self.is_ready = fault is None
+        self.failure = fault
         return []
 
     # -- the turn
@@ -151,9 +162,21 @@ class OpenCode(Dialect):
         self._is_abort_sent = False
         self._events.start_turn()
         self._sessions.start_turn(self.session_id or "")
+        if prompt.mode is not None:
+            self._modes.set(prompt.mode)
+        self._modes.send_rules(partial(self._send_prompt, prompt))
+
+    def _send_prompt(self, prompt: Prompt, fault: AgentFault | None) -> list[Event]:
+        if not self.is_busy or prompt is not self.turn:
+            return []
+        if fault is not None:
+            return self._end_turn(TurnFailed(fault.detail, fault.code))
+        if self.is_cancelled:
+            return self._end_turn(stop_reason="cancelled")
         path = session_path(self.session_id or "", "/prompt_async")
-        body = prompt_body(prompt, self.session_start.params.get("system"))
+        body = prompt_body(prompt, self._modes.current, self.session_start.params.get("system"))
         self._calls.send("POST", path, body, partial(self._read_prompt, prompt.id_prefix))
+        return []
 
     def _read_prompt(self, turn_key: str, answer: dict[str, Any]) -> list[Event]:
         if answer.get("status") in (200, 204) or not self.is_busy or turn_key != self.turn.id_prefix:
@@ -218,14 +241,35 @@ class OpenCode(Dialect):
         session_id = non_empty(params.get("sessionId")) or self.session_id or ""
         match action:
             case "models":
-                return self._request("GET", "/config/providers", None, read_models)
+                return self._list_models()
             case "fork":
                 return self._request("POST", session_path(session_id, "/fork"), {}, lambda body: obj(body).get("id"))
             case "delete":
                 return self._request("DELETE", session_path(session_id), None, lambda body: None)
-            case _:  # the model and the mode go with every prompt
-                self.action_results[action] = ActionResult()
-                return action
+            case "set_mode":  # it goes with every prompt, and so does the model
+                self._modes.set(non_empty(params.get("mode")))
+            case _:
+                self.session_layer |= present({MODEL: non_empty(params.get("model"))})
+        self.action_results[action] = ActionResult()
+        return action
+
+    def _list_models(self) -> str:
+        """The models of all providers, then which of them the configuration makes the default."""
+
+        def read_providers(answer: dict[str, Any]) -> list[Event]:
+            if answer.get("status") != 200:
+                fault = to_agent_fault(answer, "GET /config/providers")
+                self.action_results[action_id] = ActionResult(error=fault)
+            else:
+                self._calls.send("GET", "/config", None, partial(read_config, read_models(answer.get("body"))))
+            return []
+
+        def read_config(models: list[dict[str, Any]], answer: dict[str, Any]) -> list[Event]:
+            self.action_results[action_id] = ActionResult(mark_default(models, answer.get("body")))
+            return []
+
+        action_id = self._calls.send("GET", "/config/providers", None, read_providers)
+        return action_id
 
     def _request(self, method: str, path: str, body: Any, read_body: Callable[[Any], Any]) -> str:
         def read_answer(answer: dict[str, Any]) -> list[Event]:

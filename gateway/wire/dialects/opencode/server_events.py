@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from gateway.capability_paths import MODE, MODEL, TITLE
+from gateway.capability_paths import MODEL, TITLE
 from gateway.events import Custom, Event
 from gateway.wire.dialects.base import Dialect
 from gateway.wire.dialects.opencode.permissions import PendingPermissions
 from gateway.wire.dialects.opencode.steering import SteeringQueue
 from gateway.wire.dialects.opencode.subagents import TurnSession, TurnSessions
-from gateway.wire.fields import count, items, non_empty, obj, text
+from gateway.wire.fields import count, items, non_empty, obj, present, text
 
 IGNORED_EVENTS = {
     "server": "about the event stream itself",
@@ -50,7 +50,8 @@ class Abort(Protocol):
 
 
 class ServerEvents:
-    """`abort` stops the agent; `finish` ends the turn if nothing keeps it open."""
+    """`abort` stops the agent; `finish` ends the turn if nothing keeps it open; `set_mode` is called with the mode that
+    the server reports."""
 
     def __init__(
         self,
@@ -61,6 +62,7 @@ class ServerEvents:
         *,
         abort: Abort,
         finish: Callable[[], list[Event]],
+        set_mode: Callable[[str | None], None],
     ) -> None:
         self._dialect = dialect
         self._sessions = sessions
@@ -68,10 +70,13 @@ class ServerEvents:
         self._steering = steering
         self._abort = abort
         self._finish = finish
+        self._set_mode = set_mode
         self.has_started = False
         """The server has reported something of this turn."""
         self.structured_output: Any = None
         self._diff: Any = []
+        self._reported: tuple[str | None, str | None] = (None, None)
+        """Mode and model, as the server reported them last."""
 
     def start_turn(self) -> None:
         self.has_started = False
@@ -101,8 +106,13 @@ class ServerEvents:
         provider = non_empty(model.get("providerID"))
         name = non_empty(model.get("id"))
         model_id = f"{provider}/{name}" if provider and name else None
-        values = {TITLE: text(info.get("title")), MODE: text(info.get("agent")), MODEL: model_id}
-        self._dialect.session_layer.update({path: value for path, value in values.items() if value is not None})
+        self._dialect.session_layer |= present({TITLE: text(info.get("title"))})
+        # The server repeats what the last prompt named: only a change is news, or it would undo what was set since.
+        reported = (non_empty(info.get("agent")), model_id)
+        if reported != self._reported:
+            self._reported = reported
+            self._dialect.session_layer |= present({MODEL: model_id})
+            self._set_mode(reported[0])
         if version := non_empty(info.get("version")):
             self._dialect.handshake_layer["identity.version"] = version
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from gateway.capability_paths import MODE
 from gateway.events import Event, UserMessageAccepted
 from gateway.wire.dialects.base import Dialect
 from gateway.wire.dialects.opencode.requests import HttpCalls, escape_segment, prompt_body, session_path
@@ -59,7 +60,8 @@ class SteeringQueue:
         self._sent.append(message)
         turn = self._dialect.turn
         prompt = replace(turn, blocks=[{"type": "text", "text": text}], output_schema=None)
-        body = prompt_body(prompt, self._dialect.session_start.params.get("system"))
+        mode = self._dialect.session_layer.get(MODE)
+        body = prompt_body(prompt, mode, self._dialect.session_start.params.get("system"))
         path = session_path(self._dialect.session_id or "", "/prompt_async")
         self._calls.send("POST", path, body, partial(self._read_sent, message, turn.id_prefix))
         return True

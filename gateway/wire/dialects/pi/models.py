@@ -15,7 +15,7 @@ from gateway.wire.fields import amount, count, flag, items, non_empty, obj, pres
 NO_PROVIDER = "unknown"
 """The provider of the placeholder model that pi has without a sign-in."""
 
-PRICE_FIELDS = {"input": "input", "cached_input": "cacheRead", "output": "output"}
+PRICE_FIELDS = {"input": "input", "cached_input": "cacheRead", "cache_write": "cacheWrite", "output": "output"}
 """Keys of a price in `[[models]]` → the agent's."""
 
 

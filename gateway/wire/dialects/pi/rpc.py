@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from gateway.capability_paths import PERMISSION_MODE
 from gateway.errors import AgentFault
 from gateway.events import Custom, Event, InterruptRequested
 from gateway.turn import Answer
@@ -39,6 +40,7 @@ class PiRpc(Dialect):
     """Tool arguments carry omp's `i`."""
     actions: ClassVar[frozenset[str]] = frozenset(("models", "set_model"))
     can_steer: ClassVar[bool] = True
+    can_ask: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,6 +72,8 @@ class PiRpc(Dialect):
 
     def prompt(self, prompt: Prompt) -> None:
         self._begin_turn(prompt)
+        if self.session_start.params.get("gate") is True:
+            self.session_layer[PERMISSION_MODE] = "gate" if self._is_gated else "none"
         if self._needs_gate(prompt):
             self._setup.refuse()
         else:
