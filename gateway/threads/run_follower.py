@@ -113,9 +113,11 @@ class RunFollower:
             followed.calls.clear()
 
     async def report_release(self, thread: ThreadKey, session_id: str | None) -> None:
-        """`session_id`: of the session that was open. When it is open again, that is reported."""
+        """`session_id`: of the session that was open. When it is open again, that is reported. First comes what has
+        happened so far: that the session is being released."""
         if (channel := self._events.find(thread)) is None:
             return
+        await self.wait_until_reported(thread)
         self._state(thread, channel).session = None
         if session_id is not None:
             await self._events.write(thread, [{"type": "session.released", "sessionId": session_id}])

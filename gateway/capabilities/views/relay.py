@@ -5,15 +5,14 @@ the same under `custom.relay`, without the status, which changes all the time. O
 fields are absent.
 
 - A message arrives with a run, or by `POST …/threads/{t}/messages`, which starts one: `on-idle` when the thread is
-idle,
-  or `immediate`, which interrupts. A message that cannot be delivered yet is queued. `next-tool-call` is declared if
-  the agent takes a message while its turn is running (`custom.gateway.steering`).
+  idle, or `immediate`, which interrupts. A message that cannot be delivered yet is queued. `next-tool-call` is declared
+  if the agent takes a message while its turn is running (`custom.gateway.steering`).
 - Events come on the thread's own feed, `GET …/threads/{t}/events`. `status.idle` and the other `status.*` are the
-values
-  of `status.changed`, by the names that Relay's predicates have for them.
+  values of `status.changed`, by the names that Relay's predicates have for them.
 - `send` and `expose` are false: an agent answers in its runs, and sends nothing outside of them.
-- `release` is `POST …/threads/{t}/close`: the thread is `released` until the next message resumes its session. If the
-  gateway closes an unused session, the thread stays `idle`. No thread is ever `paused` or `releasing`.
+- `release` is `POST …/threads/{t}/close`: the thread is `releasing` while its session is closed, then `released` until
+  the next message resumes the session. If the gateway closes an unused session, the thread stays `idle`. No thread is
+  ever `paused`.
 - `blocked` is a thread with an open interrupt: a run without an answer is refused; a message waits, or, if it is
   `immediate`, abandons the interrupt. A thread that is `waiting`, for a tool of the client, continues without its
   result.

@@ -207,7 +207,7 @@ def test_whenever_the_gateway_is_killed_nothing_is_lost_and_nothing_comes_twice(
         stage.start()
         fates = _fates(thread, set(answered))
         receipt = Counter(stage.prompts(thread.id))
-        assert set(receipt.values()) == {1}
+        assert set(receipt.values()) <= {1}, "the only message may be the one that failed"
         assert all(receipt[name] for name, fate in fates.items() if fate == "delivered")
         assert len([name for name, fate in fates.items() if fate == "failed"]) <= 1, "given to the agent that moment"
 
