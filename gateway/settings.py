@@ -21,6 +21,9 @@ Scope: TypeAlias = Literal["read", "run", "approve", "programs", "admin"]
 
 ENV_PREFIX = "AGUI_GATEWAY_"
 
+MAX_RUN_SECONDS = 366 * 86400.0
+"""The largest `run_timeout`. Timers take no more than this, and clients read it as an integer of milliseconds."""
+
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
@@ -267,6 +270,9 @@ class LimitSettings(SettingsGroup):
     """To how many MCP servers that clients name the gateway connects at once, to list their tools."""
     stall_timeout: float = Field(default=900.0, gt=0)
     """Seconds without an event after which a run fails with `AGENT_STALLED`. An agent's file may set its own."""
+    run_timeout: float = Field(default=86400.0, gt=0, le=MAX_RUN_SECONDS)
+    """Seconds after which a run is stopped with `RUN_TIMEOUT`, whatever it does. The time that an interrupt waits for
+    its answer does not count: the answer begins another run. An agent's file may set its own."""
     cancel_grace: float = Field(default=3.0, ge=0)
     """Seconds that a cancelled agent has to end its turn itself."""
     shutdown_grace: float = Field(default=8.0, ge=0)

@@ -7,6 +7,7 @@ https://docs.ag-ui.com/concepts/capabilities
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,8 +25,11 @@ INTERVENTIONS = "humanInTheLoop.interventions"
 EDITS = "humanInTheLoop.approveWithEdits"
 ENCRYPTED = "reasoning.encrypted"
 MIME_TYPES = "output.supportedMimeTypes"
+EXECUTION_TIME = "execution.maxExecutionTime"
+RUN_TIMEOUT = "run_timeout"
+"""The setting, and the key of an agent's file, that limits a run's whole time."""
 
-LEAVES = (SUPPORTED, INTERRUPTS, INTERVENTIONS, EDITS, ENCRYPTED, MIME_TYPES)
+LEAVES = (SUPPORTED, INTERRUPTS, INTERVENTIONS, EDITS, ENCRYPTED, MIME_TYPES, EXECUTION_TIME)
 """The paths that are stated here."""
 
 TEXT_TYPES = ("text/plain", "text/markdown")
@@ -40,6 +44,18 @@ def gateway_leaves(definition: AgentDefinition, layers: Sequence[LayerStatement]
     stated = StatedValues(layers)
     values = {**_interrupt_leaves(stated), **_output_leaves(stated)}
     return LayerStatement("gateway", SOURCE, values) if values else None
+
+
+def time_limit(definition: AgentDefinition, default: float, layers: Sequence[LayerStatement]) -> LayerStatement | None:
+    """The gateway's limit for the whole time of a run, in AG-UI's milliseconds. `default`: the setting, in seconds.
+    None where the agent itself states a shorter time."""
+    seconds = definition.run_timeout or default
+    limit = math.ceil(seconds * 1000)
+    stated = StatedValues(layers).get(EXECUTION_TIME)
+    if isinstance(stated, int) and stated < limit:
+        return None
+    source = "the gateway's settings" if definition.run_timeout is None else definition.source.name
+    return LayerStatement("gateway", source, {EXECUTION_TIME: limit}, key_of=lambda path: RUN_TIMEOUT)
 
 
 class StatedValues:

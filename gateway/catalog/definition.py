@@ -20,6 +20,7 @@ from gateway.catalog.models.definition import Model
 from gateway.catalog.sandbox import LimitTable, Sandbox, SandboxTable
 from gateway.catalog.sections import Acp, Auth, Cli, Command, Effort, Identity, Install, Mode, Remote, Section
 from gateway.catalog.trust import Trust
+from gateway.settings import MAX_RUN_SECONDS
 
 AUTO_APPROVE_MODES = (
     "acceptEdits",
@@ -131,6 +132,8 @@ class AgentDefinition(Section):
     """How many milliseconds a delta waits for others to join. 0 adds no delay."""
     stall_timeout: float | None = Field(default=None, gt=0)
     """Seconds without an event after which a run fails. Default: the gateway's setting `stall_timeout`."""
+    run_timeout: float | None = Field(default=None, gt=0, le=MAX_RUN_SECONDS)
+    """Seconds after which a run is stopped. Default: the gateway's setting `run_timeout`."""
     worktree: bool | None = None
     """Drivers `acp` and `cli`: each thread works in a git worktree and on a branch of its own, so that threads do not
     change each other's files. Default: the gateway's setting `worktree`."""

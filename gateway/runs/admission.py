@@ -135,6 +135,12 @@ class Admission:
         )
         window_ms = definition.merge_window_ms if options.merge_window_ms is None else options.merge_window_ms
         stall = definition.stall_timeout or settings.stall_timeout
-        timeouts = RunTimeouts(stall, settings.cancel_grace, window_ms / 1000, agent.usable_driver.question_window)
+        timeouts = RunTimeouts(
+            stall,
+            definition.run_timeout or settings.run_timeout,
+            settings.cancel_grace,
+            window_ms / 1000,
+            agent.usable_driver.question_window,
+        )
         log = Log(key, self._store, settings.log_tail_bytes, settings.max_run_log_bytes)
         return Run(record, turn, outbound, log, timeouts, before_prompt)

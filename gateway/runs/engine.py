@@ -153,10 +153,11 @@ class Engine:
             if parked is not None:
                 await self._park_again(thread, parked)
             self._services.release(thread, run)
-            run.over.set()
+            run.set_over()
             raise
         self.activities.publish(thread)
         admitted = AdmittedRun(thread, run, agent, driver, interrupts, resumed, parked, checked)
+        run.limit_time(self._tasks)
         self._tasks.start_soon(Playback(self._services, admitted).play)
         return run
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.capabilities.agent_facts import AgentFacts, agent_layers, gateway_layer, probe_layer
+from gateway.capabilities.gateway_leaves import time_limit
 from gateway.capabilities.layers import LayerStatement
 from gateway.capabilities.session_modes import name_modes
 from gateway.catalog.definition import AgentDefinition
@@ -47,11 +48,14 @@ class FactsCache:
     def __init__(
         self,
         transports: Mapping[str, Any],
+        run_timeout: float,
         trust: TrustFacts | None = None,
         sandbox_facts: Callable[[AgentDefinition], Layer] = lambda definition: {},
     ) -> None:
-        """`transports`: what the gateway itself carries, by dotted paths of the snapshot. `trust`: None: snapshots
+        """`transports`: what the gateway itself carries, by dotted paths of the snapshot. `run_timeout`: the
+        setting. `trust`: None: snapshots
         state nothing of it. `sandbox_facts`: how the gateway isolates the agent, by dotted paths."""
+        self._run_timeout = run_timeout
         self._trust = trust
         self._sandbox_facts = sandbox_facts
         self._gateway_layer = gateway_layer(transports)
@@ -74,6 +78,8 @@ class FactsCache:
         layers += driver_layers(definition)
         if sandbox := self._sandbox_facts(definition):
             layers.append(LayerStatement("gateway", "how it runs this agent", sandbox))
+        if (limit := time_limit(agent.definition, self._run_timeout, layers)) is not None:
+            layers.append(limit)
         previous = () if known is None else known.facts.layers
         dated = tuple(layer.keep_date(previous) for layer in layers)
         facts = AgentFacts(definition, agent.models, handshake.layer, dated)

@@ -118,7 +118,7 @@ class Playback:
             raise
         finally:
             self._services.release(self._thread, run)
-            run.over.set()
+            run.set_over()
 
     async def _play_turn(self) -> None:
         run = self._run

@@ -5,6 +5,7 @@ The run's task is the only one that writes to its log. Any task may call `stop`,
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from anyio import CancelScope
 
 from gateway.agui.outbound import Outbound, Suspended
 from gateway.agui.translate import notice_event
+from gateway.background import Tasks
 from gateway.drivers import LiveTurn
 from gateway.errors import GatewayError
 from gateway.events import ClientToolCall, Event, Interrupt, TurnEnded, TurnFailed
@@ -35,6 +37,9 @@ class RunTimeouts:
     """How long a run waits, in seconds."""
 
     stall: float
+    """Without an event."""
+    run: float
+    """From its start to its end."""
     grace: float
     merge_window: float = 0.0
     question_window: float = 0.0
@@ -74,6 +79,8 @@ class Run:
         """The agent has been given the turn."""
         self.over = anyio.Event()
         self._timeouts = timeouts
+        self._timer: asyncio.TimerHandle | None = None
+        """Of the run's whole time."""
         self._scope = CancelScope()
         self._stop: Stop | None = None
         self._next_deadline_move = 0.0
@@ -115,6 +122,18 @@ class Run:
             self.phase = move(self.phase, Signal.CANCEL)
             self._set_deadline(self._timeouts.grace)
             await self._live.cancel()
+
+    def limit_time(self, tasks: Tasks) -> None:
+        """From now on the run's time counts. `tasks`: in which it is stopped when its time is over."""
+        seconds = self._timeouts.run
+        reason = Stop(("RUN_TIMEOUT", f"the run did not end within {seconds:g} seconds (run_timeout)"))
+        self._timer = asyncio.get_running_loop().call_later(seconds, tasks.start_soon, self.stop, reason)
+
+    def set_over(self) -> None:
+        """The run is over, and nothing of it is left to be done."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self.over.set()
 
     async def steer(self, message_id: str, text: str) -> bool:
         """One more user message for the agent's next step; see `LiveTurn.steer`. False: the agent was given nothing."""

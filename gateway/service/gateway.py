@@ -188,7 +188,7 @@ async def open_gateway(
             await worktrees.load()
             default_folder = real_folder(settings.workspace[0])
             trust_facts = TrustFacts(isolation.trust, pool, default_folder, worktrees.original_of)
-            facts = FactsCache(transports, trust_facts, isolation.sandbox_facts)
+            facts = FactsCache(transports, settings.run_timeout, trust_facts, isolation.sandbox_facts)
             snapshots = Snapshots(facts, pool, store, worktrees, PrincipalHomes(settings))
 
             # Runs.

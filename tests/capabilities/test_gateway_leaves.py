@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from ag_ui.core import AgentCapabilities
 
-from gateway.capabilities.agent_facts import AgentFacts, SnapshotBasis, agent_layers, gateway_layer
+from gateway.capabilities.agent_facts import AgentFacts, SnapshotBasis, agent_layers, gateway_layer, profile_layers
+from gateway.capabilities.gateway_leaves import time_limit
 from gateway.capabilities.merge import Snapshot
 from gateway.capability_paths import MODES, STEERING, TRUST
 from gateway.catalog.definition import AgentDefinition
@@ -125,6 +126,14 @@ def test_json_is_a_type_of_answers_that_fit_a_schema() -> None:
 def test_what_the_file_states_of_its_types_stays() -> None:
     agent = acp_agent(output={"supported_mime_types": ["text/csv"]})
     assert snapshot_of(agent).get("output.supportedMimeTypes") == ["text/csv"]
+
+
+@pytest.mark.parametrize(("stated", "expected"), [(None, 90_000), (60_000, None), (120_000, 90_000)])
+def test_the_shorter_limit_of_a_run_s_time_is_the_one_that_holds(stated: int | None, expected: int | None) -> None:
+    """AG-UI execution.maxExecutionTime: None where the agent's own statement stays."""
+    agent = acp_agent(execution={} if stated is None else {"max_execution_time": stated})
+    limit = time_limit(agent, 90.0, profile_layers(agent))
+    assert (None if limit is None else limit.values["execution.maxExecutionTime"]) == expected
 
 
 # -- what the driver knows

@@ -89,6 +89,7 @@ def _define_agent(
         "options": [option for option in _read_names(entry.get("options")) if option in OPTIONS],
         "merge": definition.merge,
         "stall_timeout": definition.stall_timeout,
+        "run_timeout": definition.run_timeout,
     }
     try:
         agent = define({**table, "remote": {"url": remote.url}}, definition.source, private=definition.private)

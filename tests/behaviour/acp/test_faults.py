@@ -27,6 +27,8 @@ def frail(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     stage.agent("hangs", stall_timeout=STALL)
     stage.agent("patient").agent("serving", acp={"fs": True, "terminal": True})
     stage.agent("never", "--never-initialize", acp={"start_timeout": STALL})
+    stage.agent("limited", run_timeout=STALL)
+    stage.agent("limited-start", "--never-initialize", run_timeout=STALL, acp={"start_timeout": 60})
     stage.agent("deaf", "--deaf", stall_timeout=STALL)
     stage.agent("patient-deaf", "--deaf")
     stage.agent("missing", command={"run": ["no-such-agent-anywhere"]})
@@ -83,6 +85,19 @@ def test_an_agent_that_never_answers_initialize_ends_the_run_and_is_stopped(frai
     assert "initialize" in events[-1]["message"]
     assert frail.asks("/agents/never")["availability"]["status"] == "broken"
     eventually(lambda: not frail.processes("never"))
+
+
+def test_a_run_whose_time_is_over_is_cancelled_and_its_thread_goes_on(frail: Stage) -> None:
+    talk = Talk(frail, "limited")
+    events = failing(talk, "slow", within=STALL + 5)
+    assert outcome_of(events) == "RUN_TIMEOUT"
+    assert frail.received("limited", talk.session, "session/cancel")
+    assert text_of(talk.say("hello")) == "You said: hello"
+
+
+def test_the_start_of_an_agent_counts_to_the_time_of_the_run(frail: Stage) -> None:
+    assert outcome_of(Talk(frail, "limited-start").say("hello")) == "RUN_TIMEOUT"
+    eventually(lambda: not frail.processes("limited-start"))
 
 
 def test_an_agent_that_does_not_read_ends_the_run_as_stalled(frail: Stage) -> None:

@@ -95,6 +95,12 @@ async def swallows_and_talks(turn: Turn) -> AsyncIterator[str]:
             yield "and another thing "
 
 
+async def never_ends(turn: Turn) -> AsyncIterator[str]:
+    while True:
+        yield "and on "
+        await asyncio.sleep(0.01)
+
+
 async def yields_a_number(turn: Turn) -> AsyncIterator[Any]:
     yield "one, two, "
     yield 3

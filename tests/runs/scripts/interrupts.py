@@ -89,6 +89,11 @@ async def waits_to_be_stopped(turn: Turn) -> AsyncGenerator[Any, Any]:
         _write(turn, "stopped")
 
 
+async def never_answers(turn: Turn) -> AsyncIterator[Any]:
+    yield "one moment"
+    await asyncio.sleep(3600)
+
+
 async def delegates(turn: Turn) -> AsyncGenerator[Any, Any]:
     yield SubagentStarted("scout", "Scout")
     yield TextMessageContent("I am the scout. ", subagent="scout")
