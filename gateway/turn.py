@@ -18,6 +18,8 @@ Approvals = Literal["prompt", "auto", "deny"]
 
 NO_RESULT = "The application gave no result for this call."
 """The result of a call of the client's own tools that the client did not answer: for the agent, and in the thread."""
+FEEDBACK_DROPPED = "FEEDBACK_DROPPED"
+"""The code of the warning that the text with a user's answer did not reach the agent."""
 UNREPORTED = "The agent ended its turn without a result for this call."
 CANCELLED = "The turn was cancelled before this call had a result."
 """The results of the agent's own calls that never had one."""

@@ -15,6 +15,8 @@ from gateway.catalog.sections import Cli
 from gateway.events import Layer
 from gateway.wire.dialects import DIALECTS, Dialect
 
+FEEDBACK = "humanInTheLoop.feedback"
+"""The text that a user gives with a denial reaches the agent."""
 NEVER_SENT = {"state.snapshots": False, "state.deltas": False, "multiAgent.handoffs": False}
 """Neither ACP nor any of the dialects has AG-UI's shared state, and a thread stays with its agent."""
 
@@ -22,7 +24,8 @@ NEVER_SENT = {"state.snapshots": False, "state.deltas": False, "multiAgent.hando
 def driver_facts(definition: AgentDefinition) -> Layer:
     """Empty for an agent whose own statement is all there is (`python`, `remote`)."""
     if definition.driver == "acp":
-        return {**NEVER_SENT, "state.persistentState": True}
+        # The answer to `session/request_permission` is an option, in both versions: there is no place for a text.
+        return {**NEVER_SENT, "state.persistentState": True, FEEDBACK: False}
     return {} if definition.driver != "cli" or definition.cli is None else _cli_facts(definition.cli)
 
 
@@ -33,7 +36,9 @@ def _cli_facts(cli: Cli) -> Layer:
     facts["state.persistentState"] = cli.process != "turn" or cli.flags.resume is not None
     facts["humanInTheLoop.interventions"] = dialect.can_steer
     if not dialect.can_ask:
-        facts |= {"humanInTheLoop.approvals": False, "humanInTheLoop.feedback": False}
+        facts["humanInTheLoop.approvals"] = False
+    if not dialect.takes_feedback:
+        facts[FEEDBACK] = False
     if not dialect.can_call_client_tools:
         facts["tools.clientProvided"] = False
     return facts

@@ -28,6 +28,7 @@ from gateway.registry.agents import Agent
 from gateway.runs.admission import FINAL_WRITE_SECONDS, STOPPING, Admission
 from gateway.runs.capability_events import ThreadSnapshotReader, read_before_turn, with_announcements
 from gateway.runs.daily_budget import DailyBudget
+from gateway.runs.dropped_feedback import find_dropped_feedback
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.failure_causes import find_cause
 from gateway.runs.history import has_new_message, read_history
@@ -142,6 +143,8 @@ class Playback:
                 run.cancel_queued()
             else:
                 self._services.activities.publish(self._thread)
+                if resumed.answers and self._agent.definition.is_local_process:
+                    await self._write_notices(find_dropped_feedback(self._interrupts, run.turn.resume))
                 await run.drive(live, resumed.answers if parked else {})
             if live is not None and run.phase is Phase.PARKED:
                 await self._park(live)
@@ -218,7 +221,8 @@ class Playback:
         return apply_thinking(turn, basis, basis.compute().snapshot)
 
     async def _write_notices(self, notices: Sequence[Notice]) -> None:
-        await self._run.log.append([notice_event(notice) for notice in notices])
+        if notices:
+            await self._run.log.append([notice_event(notice) for notice in notices])
 
     def _snapshot_reader(self) -> ThreadSnapshotReader | None:
         facts = self._services.facts

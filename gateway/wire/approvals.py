@@ -29,6 +29,11 @@ REJECT_ALWAYS = "reject_always"
 ALLOWING = (ALLOW_ONCE, ALLOW_ALWAYS)
 REJECTING = (REJECT_ONCE, REJECT_ALWAYS)
 PLAIN_ANSWER = "A plain yes or no, instead of an option."
+FEEDBACK_SCHEMA: Schema = {
+    "type": "string",
+    "title": "Feedback",
+    "description": "What the agent receives with a denial.",
+}
 
 
 @dataclass(frozen=True, slots=True)

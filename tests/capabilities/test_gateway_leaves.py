@@ -96,8 +96,21 @@ def test_an_agent_that_never_asks_does_not_interrupt() -> None:
 
 
 def test_questions_of_the_agent_are_interrupts() -> None:
-    agent = acp_agent(human_in_the_loop={"approvals": False, "feedback": True})
+    """Of an agent that asks for no approvals, its file says so."""
+    agent = acp_agent(human_in_the_loop={"approvals": False, "interrupts": True})
     assert snapshot_of(agent).get("humanInTheLoop.interrupts") is True
+
+
+@pytest.mark.parametrize(
+    ("name", "feedback"),
+    [
+        *((name, True) for name in ("claude", "codex", "copilot", "opencode", "pi")),
+        *((name, False) for name in ("omp", "hermes", "openclaw", "gemini", "goose", "claude-agent-acp")),
+    ],
+)
+def test_feedback_is_claimed_where_the_text_of_a_denial_reaches_the_agent(name: str, feedback: bool) -> None:
+    """AG-UI humanInTheLoop.feedback."""
+    assert snapshot_of(CATALOG[name]).get("humanInTheLoop.feedback") is feedback
 
 
 def test_the_gateway_s_own_question_about_a_folder_is_an_interrupt() -> None:

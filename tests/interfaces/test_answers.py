@@ -141,7 +141,7 @@ def test_an_agent_that_states_nothing_claims_nothing(served: Gateway) -> None:
     assert set(answer["acp"]["unknown"]) == set(acp.FIELDS) - {"prompt.text", "mcp.stdio"}
     assert answer["relay"]["messaging"]["attachments"] == ["text"]
     assert {"resume", "fork"} & answer["relay"]["lifecycle"].keys() == set()
-    by_the_gateway = {"state", "multiAgent", "humanInTheLoop", "output"}  # what it knows of every process
+    by_the_gateway = {"state", "multiAgent", "humanInTheLoop", "output", "execution"}  # what it knows of every process
     assert answer["agui"].keys() == {"identity", "transport", "custom", *by_the_gateway}
 
 

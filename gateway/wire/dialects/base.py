@@ -143,6 +143,9 @@ class Dialect:
     can_ask: ClassVar[bool] = False
     """The agent can ask the user: `read` may return `InterruptRequested`, which waits for `answer`."""
 
+    takes_feedback: ClassVar[bool] = False
+    """The text that a user gives with a denial reaches the agent."""
+
     sends_state: ClassVar[bool] = False
     """The agent may send AG-UI's state events."""
 

@@ -58,6 +58,22 @@ def test_the_answer_goes_to_the_agent_and_the_turn_goes_on(stage: Stage, payload
     assert len(talk.prompts) == 1
 
 
+def test_feedback_is_not_offered_and_is_reported_as_dropped(stage: Stage) -> None:
+    """ACP's answer to a permission request is an option: it has no place for a text."""
+    assert stage.asks("/agents/plain/capabilities")["humanInTheLoop"]["feedback"] is False
+    talk = Talk(stage)
+    (interrupt,) = interrupts_of(talk.say("tool"))
+    assert "feedback" not in interrupt["responseSchema"]["properties"]
+    events = talk.resume(resolved(interrupt, {"approved": False, "feedback": "Use tree."}))
+    [warning] = [event["value"] for event in of_type(events, "CUSTOM") if event["name"] == "gateway.warning"]
+    assert (warning["code"], warning["pointer"]) == ("FEEDBACK_DROPPED", "/resume/0/payload/feedback")
+    assert warning["capability"] == "humanInTheLoop.feedback"
+    assert text_of(events) == "chose reject-once", "the denial itself is as clear as without it"
+    talk = Talk(stage)
+    (interrupt,) = interrupts_of(talk.say("tool"))
+    assert of_type(talk.resume(resolved(interrupt, {"approved": False})), "CUSTOM") == []
+
+
 def test_a_cancelled_answer_is_no_approval(stage: Stage) -> None:
     talk = Talk(stage)
     (interrupt,) = interrupts_of(talk.say("tool"))

@@ -7,11 +7,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gateway.events import Interrupt, InterruptRequested, Raw
+from gateway.events import Interrupt, InterruptRequested, Raw, UserMessageAccepted, Warning
 from gateway.turn import Answer, Approvals
 from gateway.wire.dialects.codex import Codex
 from gateway.wire.dialects.codex.permissions import COMMAND, ELICITATION, FILES, INPUT, METHODS, PERMISSIONS
-from tests.wire.dialects.codex_replay import compact, item, notification, prompted, sent
+from tests.wire.dialects.codex_replay import compact, completed, item, notification, prompted, sent
 
 AMENDMENT = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["touch", "x"]}}
 HOST = {"applyNetworkPolicyAmendment": {"network_policy_amendment": {"host": "example.org", "action": "deny"}}}
@@ -176,6 +176,53 @@ def test_several_questions_may_be_open_at_once() -> None:
     assert sent(dialect) == [{"id": 1, "result": {"decision": "decline"}}, {"id": 0, "result": {"decision": "accept"}}]
 
 
+# -- the text that comes with a denial
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method != INPUT])
+@pytest.mark.parametrize("choice", [{"approved": False}, {"optionId": "decline"}])
+def test_feedback_follows_a_denial_as_a_message_for_the_same_turn(method: str, choice: dict[str, Any]) -> None:
+    dialect, question = request_interrupt(method)
+    payload = {**choice, "feedback": "Use trash."}
+    assert fits(question, payload)
+    assert question.response_schema is not None and "feedback" in question.response_schema["properties"]
+    dialect.answer(question.id, Answer(question.id, "resolved", payload))
+    denial, steering = sent(dialect)
+    assert denial == {"id": 0, "result": NO[method]}
+    message = steering["params"]["clientUserMessageId"]
+    turn = {"threadId": "th", "expectedTurnId": "tu", "clientUserMessageId": message}
+    assert steering["method"] == "turn/steer"
+    assert steering["params"] == turn | {"input": [{"type": "text", "text": "Use trash.", "text_elements": []}]}
+    taken = item(dialect, "started", type="userMessage", clientId=message)
+    assert taken == [UserMessageAccepted(f"{question.id}:feedback", "Use trash.")]
+
+
+def test_feedback_with_a_yes_is_no_message() -> None:
+    dialect, question = request_interrupt(COMMAND)
+    dialect.answer(question.id, Answer(question.id, "resolved", {"approved": True, "feedback": "Go on."}))
+    assert [message["result"] for message in sent(dialect)] == [YES[COMMAND]]
+
+
+def test_feedback_with_a_denial_that_stops_the_turn_is_reported_as_dropped() -> None:
+    dialect, question = request_interrupt(COMMAND)
+    payload = {"optionId": "cancel", "feedback": "Use trash."}
+    dialect.answer(question.id, Answer(question.id, "resolved", payload))
+    assert [message["result"] for message in sent(dialect)] == [{"decision": "cancel"}]
+    assert [event.code for event in completed(dialect, "interrupted") if isinstance(event, Warning)] == [
+        "FEEDBACK_DROPPED"
+    ]
+
+
+def test_feedback_that_codex_does_not_take_is_reported_as_dropped() -> None:
+    dialect, question = request_interrupt(COMMAND)
+    dialect.answer(question.id, Answer(question.id, "resolved", {"approved": False, "feedback": "Use trash."}))
+    _, steering = sent(dialect)
+    error = {"code": -32600, "message": "no active turn to steer"}
+    [warning] = dialect.read([compact({"id": steering["id"], "error": error})])
+    assert isinstance(warning, Warning) and warning.code == "FEEDBACK_DROPPED"
+    assert "no active turn to steer" in warning.message
+
+
 # -- as a client sees it
 
 
@@ -269,7 +316,9 @@ def test_a_subagent_asks_in_its_own_name() -> None:
     dialect = prompted()
     item(dialect, "completed", type="collabAgentToolCall", tool="spawnAgent", receiverThreadIds=["ch"], prompt="look")
     [start, event] = ask(dialect, COMMAND, threadId="ch")
-    assert event.interrupts[0].subagent == start.id
+    [question] = event.interrupts
+    assert question.subagent == start.id
+    assert "feedback" not in question.response_schema["properties"], "a message would reach the main thread"
 
 
 @pytest.mark.parametrize("size", [1, 5])

@@ -63,7 +63,8 @@ def test_the_gate_asks_about_the_call_that_the_client_has_seen() -> None:
     assert (found.reason, found.tool_call_id) == ("tool_call", start.id)
     assert found.message == "Allow bash? rm -rf victim"
     assert found.metadata == {"pi": {"method": "tool_call", "toolName": "bash", "input": {"command": "rm -rf victim"}}}
-    assert found.response_schema is not None and "editedArgs" in found.response_schema["properties"]
+    assert found.response_schema is not None
+    assert {"editedArgs", "feedback"} <= found.response_schema["properties"].keys()
 
 
 @pytest.mark.parametrize(
@@ -72,6 +73,11 @@ def test_the_gate_asks_about_the_call_that_the_client_has_seen() -> None:
         ({"approved": True}, '{"approved":true}'),
         ({"approved": True, "editedArgs": {"command": "ls"}}, '{"approved":true,"editedArgs":{"command":"ls"}}'),
         ({"approved": False}, '{"approved":false,"reason":"The user refused this tool call."}'),
+        (
+            {"approved": False, "feedback": "Use trash."},
+            '{"approved":false,"reason":"The user refused this tool call. Use trash."}',
+        ),
+        ({"approved": True, "feedback": "Use trash."}, '{"approved":true}'),
         ({"approved": True, "editedArgs": "ls"}, '{"approved":false,"reason":"The user refused this tool call."}'),
         ({"approved": "true"}, '{"approved":false,"reason":"The user refused this tool call."}'),
         (None, '{"approved":false,"reason":"The user refused this tool call."}'),

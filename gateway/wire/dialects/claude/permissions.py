@@ -15,7 +15,7 @@ from typing import Any
 
 from gateway.events import Interrupt
 from gateway.turn import Answer, Approvals
-from gateway.wire.approvals import ALLOW_ALWAYS, ALLOW_ONCE, REJECT_ONCE, Approval, Option
+from gateway.wire.approvals import ALLOW_ALWAYS, ALLOW_ONCE, FEEDBACK_SCHEMA, REJECT_ONCE, Approval, Option
 from gateway.wire.elicitations import elicitation_interrupt, elicitation_result
 from gateway.wire.fields import if_small, items, non_empty, obj, present, text, unique_strings
 
@@ -31,7 +31,6 @@ DENIED = "The user refused this."
 UNANSWERED = "The user gave no answer."
 DENIED_BY_POLICY = "This session refuses whatever needs permission, and no user can be asked."
 NO_USER = "No user can be asked in this session: decide yourself, and state what you assumed."
-FEEDBACK_SCHEMA = {"type": "string", "title": "Feedback", "description": "What the agent receives with a denial."}
 EDITS_SCHEMA = {
     "type": "object",
     "title": "Changed arguments",

@@ -50,6 +50,7 @@ class ClaudeDialect(ClaudeReader):
     can_call_client_tools: ClassVar[bool] = True
     can_steer: ClassVar[bool] = True
     can_ask: ClassVar[bool] = True
+    takes_feedback: ClassVar[bool] = True
 
     @classmethod
     def list_modes(cls, params: Mapping[str, Any]) -> list[dict[str, Any]]:

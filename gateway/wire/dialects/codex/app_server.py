@@ -18,7 +18,7 @@ from gateway.capability_paths import EFFORT, MODE, MODEL, MODES
 from gateway.errors import AgentFault, NotJson
 from gateway.events import Event, TurnFailed, UserMessageAccepted
 from gateway.jsonio import loads
-from gateway.turn import Answer
+from gateway.turn import FEEDBACK_DROPPED, Answer
 from gateway.wire.dialects.base import (
     NO_PARAMS,
     ActionResult,
@@ -39,7 +39,7 @@ from gateway.wire.dialects.codex.requests import (
     thread_params,
     turn_params,
 )
-from gateway.wire.dialects.codex.server_requests import ServerRequests
+from gateway.wire.dialects.codex.server_requests import FEEDBACK_SUFFIX, ServerRequests
 from gateway.wire.dialects.codex.session_state import (
     TurnState,
     models_layer,
@@ -75,6 +75,7 @@ class Codex(Dialect):
     can_steer: ClassVar[bool] = True
     skill_scope: ClassVar[Literal["session", "process"] | None] = "process"
     can_ask: ClassVar[bool] = True
+    takes_feedback: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -113,7 +114,7 @@ class Codex(Dialect):
         self._request("turn/start", {"threadId": self.session_id, **params})
 
     def answer(self, interrupt_id: str, answer: Answer) -> None:
-        self._server_requests.answer(interrupt_id, answer)
+        self._queued += self._server_requests.answer(interrupt_id, answer)
 
     def steer(self, message_id: str, text: str) -> bool:
         if not self._codex_turn.is_running:
@@ -256,7 +257,11 @@ class Codex(Dialect):
             case "turn/start":
                 self._codex_turn.set_id(obj(obj(result).get("turn")))
             case "turn/steer" if error is not None:
-                self._codex_turn.steering.pop(sent.params["clientUserMessageId"], None)
+                message_id = sent.params["clientUserMessageId"]
+                self._codex_turn.steering.pop(message_id, None)
+                if message_id.endswith(FEEDBACK_SUFFIX):
+                    detail = read_rpc_error(error, sent.method).detail
+                    return [self.make_warning(FEEDBACK_DROPPED, f"the agent did not take the feedback: {detail}")]
             case method if method in OPEN_METHODS:
                 self._read_opened(method, obj(result), error)
         return []

@@ -35,6 +35,11 @@ LABELS = {
     "cancel": ("Decline, and stop the turn", REJECT_ONCE),
 }
 """Decision → the label of its option, and its kind."""
+FEEDBACK_SCHEMA = {
+    "type": "string",
+    "title": "Feedback",
+    "description": "Sent to the agent as a message after a denial, unless the denial stops the turn.",
+}
 DEFAULT_DECISIONS = ("accept", "acceptForSession", "decline", "cancel")
 PERSISTENCE = {"acceptForSession": "session", "acceptAlways": "always"}
 """Option → Codex's name for how long an MCP tool is allowed."""
@@ -58,6 +63,8 @@ class PermissionRequest:
     request_id: int | str
     method: str
     params: Json
+    takes_feedback: bool = False
+    """The turn that asks can be given a message after a denial."""
 
     @property
     def meta(self) -> Json:
@@ -74,7 +81,12 @@ class PermissionRequest:
     @property
     def approval(self) -> Approval:
         """A plain yes allows once; where that is not offered, for the session at most."""
-        return Approval(self._options(), plain_allow=("accept", "acceptForSession"), plain_reject=("decline",))
+        return Approval(
+            self._options(),
+            plain_allow=("accept", "acceptForSession"),
+            plain_reject=("decline",),
+            feedback=FEEDBACK_SCHEMA if self.takes_feedback else None,
+        )
 
     def _options(self) -> list[Option]:
         if self.method == PERMISSIONS:
@@ -210,6 +222,16 @@ def to_result(request: PermissionRequest, answer: Answer) -> Json:
     if request.method == INPUT:
         return {"answers": _form_answers(request, answer)}
     return _elicitation_result(**elicitation_result(request.params, answer))
+
+
+def read_feedback(request: PermissionRequest, answer: Answer) -> tuple[str, bool] | None:
+    """The text that the user gives with a denial, and whether the turn goes on after it. None: there is none."""
+    if not request.is_approval or not request.takes_feedback:
+        return None
+    decision = request.approval.decide(answer)
+    if decision.is_allowed or decision.feedback is None:
+        return None
+    return decision.feedback, decision.option is None or decision.option.id != "cancel"
 
 
 def policy_result(request: PermissionRequest, policy: Approvals) -> Json | None:

@@ -6,10 +6,11 @@ Codex. A request that the run's policy decides, or that no turn waits for, is an
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from gateway.events import ClientToolCall, ClientToolsCalled, Event, InterruptRequested
-from gateway.turn import Answer
+from gateway.turn import FEEDBACK_DROPPED, Answer
 from gateway.wire.dialects.base import Dialect
 from gateway.wire.dialects.codex import permissions
 from gateway.wire.dialects.codex.client_tools import ClientTools, call_result, refused_call_result
@@ -17,6 +18,9 @@ from gateway.wire.dialects.codex.permissions import PermissionRequest
 from gateway.wire.dialects.codex.subagents import Threads
 from gateway.wire.fields import non_empty, obj
 from gateway.wire.jsonrpc import METHOD_NOT_FOUND
+
+FEEDBACK_SUFFIX = ":feedback"
+"""The end of the id of a message with the text that came with a denial."""
 
 
 class ServerRequests:
@@ -33,11 +37,24 @@ class ServerRequests:
         """The process has ended."""
         self._permissions.clear()
 
-    def answer(self, interrupt_id: str, answer: Answer) -> None:
-        if (request := self._permissions.pop(interrupt_id, None)) is not None:
-            self._respond(request.request_id, permissions.to_result(request, answer))
+    def answer(self, interrupt_id: str, answer: Answer) -> list[Event]:
+        """Returns warnings about what did not reach the agent."""
         if (request_id := self._client_tools.pop_call(interrupt_id)) is not None:
             self._respond(request_id, call_result(answer))
+        if (request := self._permissions.pop(interrupt_id, None)) is None:
+            return []
+        self._respond(request.request_id, permissions.to_result(request, answer))
+        return self._send_feedback(interrupt_id, request, answer)
+
+    def _send_feedback(self, interrupt_id: str, request: PermissionRequest, answer: Answer) -> list[Event]:
+        """A decision has no place for the user's text. It follows as a message, and the model, which waits for the
+        result of the call, reads both at once."""
+        if (feedback := permissions.read_feedback(request, answer)) is None:
+            return []
+        message, turn_goes_on = feedback
+        if turn_goes_on and self._dialect.steer(f"{interrupt_id}{FEEDBACK_SUFFIX}", message):
+            return []
+        return [self._dialect.make_warning(FEEDBACK_DROPPED, "the denial stopped the turn: the feedback was not sent")]
 
     def drop(self, request_id: Any) -> None:
         """Codex no longer waits for a response to this request."""
@@ -78,6 +95,7 @@ class ServerRequests:
         else:
             call_id = thread_items.find_call_id(item_id)
         interrupt_id = self._dialect.qualify_id(f"ask:{request.request_id}")
+        request = replace(request, takes_feedback=thread_items.subagent is None)  # messages go to the main thread
         self._permissions[interrupt_id] = request
         changed_files = thread_items.describe_changes(item_id)
         interrupt = permissions.to_interrupt(request, interrupt_id, call_id, thread_items.subagent, changed_files)

@@ -66,6 +66,7 @@ class CopilotDialect(Dialect):
     can_steer: ClassVar[bool] = True
     skill_scope: ClassVar[Literal["session", "process"] | None] = "session"
     can_ask: ClassVar[bool] = True
+    takes_feedback: ClassVar[bool] = True
     actions: ClassVar[frozenset[str]] = frozenset(("models", "fork", "set_model", "set_mode", "delete"))
 
     @classmethod

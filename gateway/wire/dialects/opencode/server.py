@@ -42,6 +42,7 @@ class OpenCode(Dialect):
     actions = frozenset(("models", "fork", "delete", "set_model", "set_mode"))
     can_steer: ClassVar[bool] = True
     can_ask: ClassVar[bool] = True
+    takes_feedback: ClassVar[bool] = True
     has_unlisted_sessions = True
 
     def __init__(self) -> None:

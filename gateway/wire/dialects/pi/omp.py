@@ -67,6 +67,8 @@ class OmpRpc(PiRpc):
     agent: ClassVar[str] = "omp"
     has_intent: ClassVar[bool] = True
     can_call_client_tools: ClassVar[bool] = True
+    takes_feedback: ClassVar[bool] = False
+    """Its approvals are a choice of Approve and Deny."""
 
     def __init__(self) -> None:
         super().__init__()

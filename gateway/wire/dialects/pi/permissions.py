@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from gateway.events import Interrupt
 from gateway.turn import Answer
-from gateway.wire.approvals import ALLOW_ONCE, REJECT_ONCE, Approval, Decision, Option
+from gateway.wire.approvals import ALLOW_ONCE, FEEDBACK_SCHEMA, REJECT_ONCE, Approval, Decision, Option
 from gateway.wire.dialects.pi.tool_calls import PiCall
 from gateway.wire.fields import amount, if_small, json_text, non_empty, obj, parse_json, present, strings, text
 
@@ -86,7 +86,7 @@ class Dialog:
     def approval(self) -> Approval | None:
         """None: the dialog is no yes-or-no question."""
         if self.is_gate:
-            return Approval(edits=EDITS_SCHEMA, editable=self._argument_names)
+            return Approval(edits=EDITS_SCHEMA, editable=self._argument_names, feedback=FEEDBACK_SCHEMA)
         if self.is_omp_approval:
             return Approval([Option(option, kind=OPTION_KINDS.get(option)) for option in self.options])
         return Approval() if self.method == "confirm" else None
@@ -171,7 +171,8 @@ class Dialog:
         if decision.is_cancelled:
             return None
         if self.is_gate:
-            verdict: Json = {"approved": True} if decision.is_allowed else {"approved": False, "reason": refusal}
+            reason = f"{refusal} {decision.feedback}" if decision.feedback else refusal
+            verdict: Json = {"approved": True} if decision.is_allowed else {"approved": False, "reason": reason}
             return {"value": json_text(verdict | present({"editedArgs": decision.edited_args}))}
         if self.is_omp_approval:
             return {"value": decision.option.id} if decision.option is not None else None

@@ -41,6 +41,7 @@ class PiRpc(Dialect):
     actions: ClassVar[frozenset[str]] = frozenset(("models", "set_model"))
     can_steer: ClassVar[bool] = True
     can_ask: ClassVar[bool] = True
+    takes_feedback: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
