@@ -199,10 +199,14 @@ class Agent:
             self._has_program = True
             return
         found = await self.probe()
+        self.check_installed(found)
+
+    def check_installed(self, found: Availability) -> None:
+        """Raises `Refused`, with the way to install it, where a probe missed the agent."""
         if found.status != "not-installed":
             return
         advice = f"Install it: {found.hint}" if found.hint else "Install it, or correct its definition"
-        detail = f"{definition.id!r} cannot run here: {found.reason}, stated by the probe. {advice}"
+        detail = f"{self.definition.id!r} cannot run here: {found.reason}, stated by the probe. {advice}"
         raise Refused(detail, code="AGENT_NOT_INSTALLED", source="probe", availability=found.to_json())
 
     # -- what does it announce?

@@ -60,6 +60,9 @@ class ModelLists:
         except TimeoutError:
             detail = f"the agent did not list its models within {LIST_TIMEOUT_SECONDS:g} seconds"
             raise AgentFault(detail, code="AGENT_STALLED") from None
+        except AgentFault:
+            agent.check_installed(await agent.probe())  # Python may be there without the agent's module
+            raise
         if not listed:
             reason = "cannot list its models" if listed is None else "lists no models: it may need a sign-in"
             raise NotCapable(

@@ -8,7 +8,7 @@ COMMANDS = {
     "capabilities": "Show an agent's capabilities, or compare several agents.",
     "check": "Check an agent's file and start the agent.",
     "doctor": "Find out what an agent needs to run.",
-    "models": "Show an agent's models and their prices.",
+    "models": "Show an agent's models and their prices; ask agents for theirs.",
     "run": "Talk to an agent in this terminal.",
     "audit": "Show who did what on a running gateway.",
     "install": "Install an agent, by the command of its file.",

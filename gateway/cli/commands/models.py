@@ -1,7 +1,9 @@
-"""`agui-gateway models`: the models in an agent's file, their prices, and which model a name means."""
+"""`agui-gateway models`: the models in an agent's file, their prices, and which model a name means; with `refresh` how
+many models the agents themselves list."""
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
@@ -14,20 +16,35 @@ from gateway.catalog.models.definition import Model
 from gateway.catalog.models.prices import Tokens, calculate_cost, format_amount
 from gateway.catalog.models.registry import ModelRegistry
 from gateway.cli.agent_options import agents_options, catalog_for, find_agent, settings_for
-from gateway.cli.exit import FAILED, fail, print_error
+from gateway.cli.exit import CANCELLED, FAILED, fail, print_error
 from gateway.cli.output.terminal import align, as_json, console
 from gateway.errors import ConfigError, GatewayError
 
 HEADINGS = ("model", "alias", "window", "in", "cached", "out", "effort", "")
 """Prices are US dollars per million tokens."""
+REFRESH_HEADINGS = ("agent", "models", "")
+REFRESH = "refresh"
+"""Where an agent is named: ask the agents themselves."""
+
+HELP = """Show an agent's models: context window, prices in US dollars per million tokens, effort levels.
+
+With MODEL, an id or an alias, show only that model.
+
+\b
+Ask all agents for their models:  agui-gateway models refresh
+Ask one agent:                    agui-gateway models refresh AGENT
+Of a running gateway:             agui-gateway models refresh --url http://127.0.0.1:8123
+"""
 
 
-@click.command("models")
+@click.command("models", help=HELP)
 @click.argument("agent")
 @click.argument("model", required=False)
 @click.option("--cost", "tokens", metavar="IN,OUT", help="Calculate the cost of so many tokens with MODEL.")
 @agents_options
 @click.option("--json", "json_", is_flag=True, help="Print JSON.")
+@click.option("--url", help="With refresh: the running gateway that takes the lists over.")
+@click.option("--token-file", type=click.Path(path_type=Path), help="With --url: send the first token of this file.")
 def command(
     agent: str,
     model: str | None,
@@ -36,12 +53,16 @@ def command(
     acp: Sequence[str],
     config: Path | None,
     json_: bool,
+    url: str | None,
+    token_file: Path | None,
 ) -> None:
-    """Show an agent's models: context window, prices in US dollars per million tokens, effort levels.
-
-    With MODEL, an id or an alias, show only that model.
-    """
+    if agent == REFRESH:
+        flags = {"agents": agents, "acp": acp, "config": config, "url": url, "token_file": token_file}
+        refresh(model, flags, json_)
+        return
     try:
+        if url is not None:
+            raise ConfigError("--url is for `agui-gateway models refresh`: the models shown here are those of the file")
         registry = ModelRegistry(find_agent(catalog_for(settings_for(agents, acp, config)), agent))
         counts = None if tokens is None else parse_tokens(tokens)
         if model is None and counts is not None:
@@ -54,6 +75,30 @@ def command(
         click.echo(as_json(registry.to_json()))
     else:
         print_models(agent, registry)
+
+
+def refresh(agent: str | None, flags: dict[str, Any], json_: bool) -> None:
+    """Of all agents, or of one. The command fails if a named agent cannot list its models."""
+    from gateway.cli.commands.capabilities import open_client  # a whole server, which the other uses do not need
+    from gateway.cli.model_refresh import list_agents, refresh_models, show_progress
+
+    logging.basicConfig(level=logging.CRITICAL)
+    try:
+        with open_client([] if agent is None else [agent], flags) as client:
+            names = list_agents(client) if agent is None else [agent]
+            with show_progress(len(names)) as on_result:
+                results = refresh_models(client, names, on_result)
+    except KeyboardInterrupt:
+        print_error("cancelled")
+        sys.exit(CANCELLED)
+    except GatewayError as exc:
+        fail(exc)
+    if json_:
+        click.echo(as_json({"agents": [result.to_json() for result in results]}))
+    else:
+        click.echo("\n".join(align([REFRESH_HEADINGS, *(result.to_row() for result in results)])))
+    if agent is not None and results[0].count is None:
+        sys.exit(FAILED)
 
 
 def parse_tokens(text: str) -> Tokens:
