@@ -50,6 +50,12 @@ def test_successors_and_defaults_are_known_models(name: str) -> None:
     assert {model.successor for model in models if model.successor} <= ids
 
 
+@every_real
+def test_a_model_without_a_price_has_a_reason(definition: AgentDefinition) -> None:
+    unpriced = [model.id for model in definition.models if model.price.input is None or model.price.output is None]
+    assert not unpriced or definition.price_note, unpriced
+
+
 @every
 def test_a_file_has_its_agents_name(definition: AgentDefinition) -> None:
     assert definition.source.name == f"{definition.id}.toml"

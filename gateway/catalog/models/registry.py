@@ -17,6 +17,7 @@ from gateway.catalog.models.definition import Model
 from gateway.catalog.models.discovery import merge_listed_model
 from gateway.catalog.models.lookup import Verdict, find_model, validate_name
 from gateway.catalog.models.mux_json import Source, describe
+from gateway.catalog.models.prices import Tokens, calculate_cost
 
 OPEN_MESSAGE = "A run may name it all the same: the agent takes names that are not listed."
 FILE_MESSAGE = "So its file says; `models:refresh` asks the agent itself."
@@ -89,6 +90,15 @@ class ModelRegistry:
             self._refreshed if entry.source == "remote" else _midnight(model.verified or self._definition.verified)
         )
         return describe(self._definition, model, entry.source, updated)
+
+    def cost_json(self, model: Model, tokens: Tokens) -> dict[str, Any]:
+        """What so many tokens cost; `reason` where that cannot be calculated."""
+        cost = calculate_cost(model.price, tokens)
+        result = {"agent": self._definition.id, "modelId": model.id, **cost.to_json()}
+        if cost.is_priced:
+            return result
+        note = f": {self._definition.price_note}" if self._definition.price_note else ""
+        return {**result, "reason": f"no price is known for {', '.join(cost.missing)} tokens of {model.id!r}{note}"}
 
     @property
     def source(self) -> Source:

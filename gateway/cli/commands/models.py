@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from gateway.catalog.models.definition import Model
-from gateway.catalog.models.prices import Tokens, calculate_cost, format_amount
+from gateway.catalog.models.prices import Tokens, format_amount
 from gateway.catalog.models.registry import ModelRegistry
 from gateway.cli.agent_options import agents_options, catalog_for, find_agent, settings_for
 from gateway.cli.exit import CANCELLED, FAILED, fail, print_error
@@ -150,8 +150,7 @@ def print_model(registry: ModelRegistry, name: str, tokens: Tokens | None, json_
         sys.exit(FAILED)
     facts = {**registry.describe(verdict.model), "isDefault": verdict.model is registry.default()}
     if tokens is not None:
-        cost = calculate_cost(verdict.model.price, tokens)
-        facts = {"agent": facts["agent"], "modelId": facts["modelId"], **cost.to_json()}
+        facts = registry.cost_json(verdict.model, tokens)
     if json_:
         click.echo(as_json(facts))
         return

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from gateway.catalog.models.prices import Tokens, calculate_cost
+from gateway.catalog.models.prices import Tokens
 from gateway.errors import BadInput
 from gateway.identity import Caller
 from gateway.jsonio import loads
@@ -52,9 +52,7 @@ async def show_cost(request: Request) -> Response:
         _read_count(request, "cacheWriteTokens"),
         _read_count(request, "cacheWrite1hTokens"),
     )
-    return JSONResponse(
-        {"agent": agent.definition.id, "modelId": model.id, **calculate_cost(model.price, tokens).to_json()}
-    )
+    return JSONResponse(agent.models.cost_json(model, tokens))
 
 
 async def validate(request: Request) -> Response:

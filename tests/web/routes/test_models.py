@@ -259,6 +259,16 @@ def test_the_cost_of_tokens_that_are_written_to_a_cache_needs_their_price(own: G
     counts = {"inputTokens": "1000", "cacheWriteTokens": "400"}
     body = own.client.get("/agents/mine/models/large/cost", params=counts).json()
     assert (body["cost"], body["priced"], body["missing"]) == (0, False, ["cacheWrite"])
+    assert body["reason"] == "no price is known for cacheWrite tokens of 'large'"
+
+
+def test_a_cost_without_a_price_comes_with_the_reason_of_the_agent_s_file(own: Gateway) -> None:
+    known = own.client.get("/agents/copilot/models/claude-opus-5/cost", params={"inputTokens": "1000"}).json()
+    assert (known["usd"], known["priced"], "reason" in known) == ("0.005", True, False)
+    body = own.client.get("/agents/copilot/models/auto/cost", params={"inputTokens": "1000"}).json()
+    assert (body["cost"], body["priced"], body["missing"]) == (0, False, ["input"])
+    assert body["reason"].startswith("no price is known for input tokens of 'auto': it is not in the list of GitHub's")
+    assert own.client.get("/agents/copilot/models/auto").json()["priceNote"] in body["reason"]
 
 
 # -- refreshed
