@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from gateway.catalog.models.definition import Model
-from gateway.catalog.models.prices import Tokens, calculate_cost
+from gateway.catalog.models.prices import calculate_cost, read_tokens
 from gateway.catalog.models.registry import ModelRegistry
 from gateway.errors import LimitReached
 from gateway.settings import Settings
@@ -92,14 +93,9 @@ def _nano_usd(entry: Mapping[str, Any], models: ModelRegistry, model: Model | No
         model = models.find(name) or models.validate(name).model
     if model is None:
         return 0
-    input_tokens = entry.get("inputTokens") or 0
-    output_tokens = entry.get("outputTokens") or 0
-    cached = min(entry.get("cachedInputTokens") or 0, input_tokens)
-    # Tokens whose writing to a cache has no known price are plain input.
-    is_known = model.price.cache_write is not None
-    written = min(entry.get("cacheWriteInputTokens") or 0, input_tokens - cached) if is_known else 0
-    thinking = min(entry.get("reasoningTokens") or 0, output_tokens)
-    tokens = Tokens(input_tokens, cached, output_tokens, thinking, written)
+    tokens = read_tokens(entry)
+    if model.price.cache_write is None:  # what was written to a cache is at least plain input
+        tokens = replace(tokens, cache_write=0)
     return int(calculate_cost(model.price, tokens).usd * NANO)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import orjson
@@ -24,11 +25,15 @@ from gateway.turn import text_of
 
 MAX_TEXT_CHARS = 8000
 """Length of a tool's input and output, and of one piece of the transcript."""
+COST_EVENT = "cost"
+"""The `CUSTOM` event by which agents say what a turn has cost: `{"usd": 0.01}`."""
 MAX_OPEN_CALLS = 500
 """Calls without a result whose tools are remembered for a thread."""
 
 OpenCalls = dict[str, str]
 """Tool call id → tool name."""
+FindCost = Callable[[Sequence[Wire]], float | None]
+"""AG-UI's usage entries → US dollars by the models' prices; None: a price is not known."""
 
 
 @dataclass(slots=True)
@@ -53,8 +58,11 @@ class PendingText:
 class RelayEvents:
     """One run's events."""
 
-    def __init__(self, run_id: str, calls: OpenCalls) -> None:
+    def __init__(self, run_id: str, calls: OpenCalls, find_cost: FindCost) -> None:
         self._run = run_id
+        self._find_cost = find_cost
+        self._told_usd: float | None = None
+        """What the agent itself says that the run has cost."""
         self._calls = calls
         self._texts: dict[str, PendingText] = {}
         self._arguments: dict[str, PendingText] = {}
@@ -151,12 +159,19 @@ class RelayEvents:
 
     # -- the end
 
+    def _custom(self, event: Wire) -> list[Wire]:
+        if event["name"] == COST_EVENT and (usd := _read_usd(event.get("value"))) is not None:
+            self._told_usd = (self._told_usd or 0.0) + usd
+        return []
+
     def _finished(self, event: Wire) -> list[Wire]:
         usage = event.get("usage")
         if not usage:
             return []
         tokens = sum(entry.get("totalTokens") or _sum_tokens(entry) for entry in usage)
-        return [{"type": "usage.updated", "run": self._run, "tokens": tokens, "metadata": {"usage": usage}}]
+        cost = self._find_cost(usage) if self._told_usd is None else self._told_usd
+        updated = {"type": "usage.updated", "run": self._run, "tokens": tokens, "metadata": {"usage": usage}}
+        return [updated if cost is None else {**updated, "costUsd": cost}]
 
     def _failed(self, event: Wire) -> list[Wire]:
         error = {
@@ -170,6 +185,13 @@ class RelayEvents:
 
 def _sum_tokens(entry: dict[str, Any]) -> int:
     return (entry.get("inputTokens") or 0) + (entry.get("outputTokens") or 0)
+
+
+def _read_usd(value: Any) -> float | None:
+    usd = value.get("usd") if isinstance(value, dict) else None
+    if not isinstance(usd, int | float) or isinstance(usd, bool):
+        return None
+    return float(usd) if 0 <= usd < inf else None  # NaN is neither
 
 
 def _parse_input(arguments: str) -> Any:
@@ -190,6 +212,7 @@ _READERS: dict[str, Callable[[RelayEvents, Wire], list[Wire]]] = {
     "TOOL_CALL_ARGS": RelayEvents._call_continued,
     "TOOL_CALL_END": RelayEvents._call_ended,
     "TOOL_CALL_RESULT": RelayEvents._call_answered,
+    "CUSTOM": RelayEvents._custom,
     "RUN_FINISHED": RelayEvents._finished,
     "RUN_ERROR": RelayEvents._failed,
 }

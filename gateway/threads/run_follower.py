@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 import anyio
@@ -211,7 +213,7 @@ class RunFollower:
         self._messages.run_read(thread, run)
 
     async def _read_log(self, thread: ThreadKey, followed: FollowedThread, run: Run) -> None:
-        relay_events = RelayEvents(run.record.run_id, followed.calls)
+        relay_events = RelayEvents(run.record.run_id, followed.calls, partial(self._find_cost, thread.agent, run))
         reader = run.log.follow()
         events = relay_events.read_input(run.turn.messages, followed.received)
         received = next((event["messageId"] for event in events if event["type"] == "message.received"), None)
@@ -222,6 +224,13 @@ class RunFollower:
                 await self._read_chunks(thread, followed, run, relay_events, chunks)
         except StoreError as exc:
             log.error("run %s could not be followed for its thread's events: %s", run.record.run_id, exc)
+
+    def _find_cost(self, agent_id: str, run: Run, usage: Sequence[Wire]) -> float | None:
+        """What the run has cost by the prices of its models; None: a price is not known."""
+        try:
+            return self._agents[agent_id].models.usage_cost(usage, run.turn.options.model)
+        except NotFound:
+            return None
 
     async def _read_chunks(
         self, thread: ThreadKey, followed: FollowedThread, run: Run, relay_events: RelayEvents, chunks: list[Chunk]

@@ -127,7 +127,6 @@ def _extras(definition: AgentDefinition, model: Model) -> dict[str, Any]:
         "cacheWrite1hPricePerMillion": _number(price.cache_write_1h),
         "priceTiers": tiers or None,
         "supportsPdfInput": model.pdf_input,
-        "priceNote": definition.price_note if price.input is None or price.output is None else None,
     }
     return {name: value for name, value in extras.items() if value is not None}
 

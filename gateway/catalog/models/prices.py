@@ -79,6 +79,16 @@ class Cost:
         return result if self.above is None else {**result, "tier": {"above": self.above}}
 
 
+def read_tokens(entry: Mapping[str, Any]) -> Tokens:
+    """The counts of one of AG-UI's usage entries. An agent may report parts that are more than their whole."""
+    input_tokens = entry.get("inputTokens") or 0
+    output_tokens = entry.get("outputTokens") or 0
+    cached = min(entry.get("cachedInputTokens") or 0, input_tokens)
+    written = min(entry.get("cacheWriteInputTokens") or 0, input_tokens - cached)
+    thinking = min(entry.get("reasoningTokens") or 0, output_tokens)
+    return Tokens(input_tokens, cached, output_tokens, thinking, written)
+
+
 def calculate_cost(price: Price, tokens: Tokens) -> Cost:
     """A kind of token of which there are none needs no price."""
     above, values = price_for(price, tokens.input)

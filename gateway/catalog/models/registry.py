@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 from gateway.catalog.definition import AgentDefinition
@@ -17,7 +18,7 @@ from gateway.catalog.models.definition import Model
 from gateway.catalog.models.discovery import merge_listed_model
 from gateway.catalog.models.lookup import Verdict, find_model, validate_name
 from gateway.catalog.models.mux_json import Source, describe
-from gateway.catalog.models.prices import Tokens, calculate_cost
+from gateway.catalog.models.prices import Tokens, calculate_cost, read_tokens
 
 OPEN_MESSAGE = "A run may name it all the same: the agent takes names that are not listed."
 FILE_MESSAGE = "So its file says; `models:refresh` asks the agent itself."
@@ -99,6 +100,21 @@ class ModelRegistry:
             return result
         note = f": {self._definition.price_note}" if self._definition.price_note else ""
         return {**result, "reason": f"no price is known for {', '.join(cost.missing)} tokens of {model.id!r}{note}"}
+
+    def usage_cost(self, entries: Iterable[Mapping[str, Any]], model: str | None) -> float | None:
+        """US dollars of AG-UI's usage entries of a run. `model`: of an entry that names none. None: a price is not
+        known, or depends on the length of each request, of which the entries have only the sum."""
+        usd = Decimal(0)
+        for entry in entries:
+            name = entry.get("model") or model
+            known = None if name is None else self.find(name) or self.validate(name).model
+            if known is None:
+                return None
+            cost = calculate_cost(known.price, read_tokens(entry))
+            if not cost.is_priced or cost.above is not None:
+                return None
+            usd += cost.usd
+        return float(usd)
 
     @property
     def source(self) -> Source:

@@ -21,7 +21,7 @@ import asyncio
 from pathlib import Path
 
 from gateway.events import ClientToolCall, ClientToolsCalled, Interrupt, InterruptRequested
-from gateway.events import ToolCallArgs, ToolCallEnd, ToolCallStart
+from gateway.events import Custom, TokenUsage, ToolCallArgs, ToolCallEnd, ToolCallStart
 
 HERE = Path(__file__).parent
 
@@ -45,13 +45,29 @@ async def agent(turn):
         for event in (ToolCallStart(name, "show_card"), ToolCallArgs(name, "{}"), ToolCallEnd(name)):
             yield event
         yield ClientToolsCalled((ClientToolCall(name, "show_card"),))
+    elif word == "use":
+        yield TokenUsage("me", rest, 1000, 100)
+    elif word == "tell-cost":
+        yield TokenUsage("me", "priced", 1000, 100)
+        for usd in (0.25, float("nan"), True, "much", -1, 0.5):
+            yield Custom("cost", {"usd": usd})
     elif word == "raise":
         raise ValueError("no")
     elif word == "count":
         yield f"messages: {len(turn.messages)}, state: {turn.state}"
     yield f"you said {turn.text}"
 '''
-TABLES = "[capabilities]\nmultimodal.input = { image = false }\n"
+TABLES = """[capabilities]
+multimodal.input = { image = false }
+[[models]]
+id = "priced"
+price = { input = 2, output = 10 }
+[[models]]
+id = "tiered"
+price = { input = 2, output = 10, tiers = [{ above = 500, input = 4 }] }
+[[models]]
+id = "unpriced"
+"""
 IMAGE = {"type": "image", "source": {"type": "data", "value": "AAAA", "mimeType": "image/png"}}
 
 

@@ -74,6 +74,24 @@ def test_usage_and_errors_are_reported(stage: Stage) -> None:
         assert until(events, "error")[-1]["error"]
 
 
+@pytest.mark.parametrize(
+    ("text", "cost"),
+    [
+        ("use priced", 0.003),
+        ("use tiered", None),  # by the sum of several requests no tier can be told
+        ("use unpriced", None),
+        ("use another", None),
+        ("tell-cost", 0.75),  # the agent's own word comes before the prices
+    ],
+)
+def test_usage_has_its_cost_where_it_is_known(thread: Thread, text: str, cost: float | None) -> None:
+    with thread.feed() as events:
+        until(events, "status.changed")
+        thread.run(text)
+        used = until(events, "usage.updated")[-1]
+    assert (used["tokens"], used.get("costUsd")) == (1100, cost)
+
+
 def test_a_question_blocks_and_a_tool_of_the_client_s_makes_it_wait(thread: Thread) -> None:
     card = {"name": "show_card", "description": "Shows a card.", "parameters": {"type": "object"}}
     with thread.feed() as events:
