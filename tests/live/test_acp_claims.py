@@ -32,6 +32,8 @@ MEDIA: dict[str, tuple[dict[str, Any], str]] = {
 }
 SAVED = {("openhands", "pdf")}
 """It saves the document into a file, and its model gets the path."""
+JOIN_MESSAGES = {"goose": "it gives its model the cancelled message and the next one as one message"}
+"""Agent → why the scripted model, which answers the newest message, calls for the cancelled command once more."""
 WAIT_SECONDS = 150.0
 """openhands needs up to a minute to start on a busy machine."""
 
@@ -108,8 +110,9 @@ def test_a_cancelled_run_leaves_no_command_running(agent: str, models: ModelServ
         until(lambda: time.monotonic() - started > 10)
         assert not late.exists()
         again = run(gateway, agent, threadId=body["threadId"], messages=user("hello again"), forwardedProps=auto)
-        # goose joins the two messages, so the scripted model may call for the command once more.
         assert again[-1]["type"] == "RUN_FINISHED", "the session takes the next turn"
+        if agent not in JOIN_MESSAGES:
+            assert text_of(again) == "You said: hello again"
 
 
 @pytest.mark.parametrize("agent", ["kimi-code", "mistral-vibe"])
