@@ -21,7 +21,7 @@ from tests.live.test_client_tools import CARD
 from tests.support.gateway import Gateway, events_of, run_input, text_of
 
 AGENTS = ("goose", "kimi-code", "grok", "mistral-vibe", "fast-agent", "cline", "crow-cli", "openhands", "qwen-code")
-TAKE_TOOLS = ("goose", "kimi-code", "grok", "fast-agent")
+TAKE_TOOLS = ("goose", "kimi-code", "grok", "fast-agent", "openhands")
 HAVE_SHELL = ("goose", "kimi-code", "grok", "mistral-vibe", "fast-agent", "openhands")
 PDF = b64encode(b"%PDF-1.4\n1 0 obj <</Type/Catalog>> endobj\nPDFMARKER %%EOF").decode()
 NOTE = b64encode(b"FILEMARKER text").decode()
