@@ -1,11 +1,11 @@
 """The text that a client sends with an answer to an approval, where the agent takes none.
 
-In: a thread's interrupts and the answers to them. Out: one notice for each text that does not reach the agent. Pure.
+In: a thread's interrupts and a run's answers to them. Out: one notice for each text that does not reach the agent. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from gateway.runs.interrupts import Interrupts
@@ -15,12 +15,12 @@ KEY = "feedback"
 MESSAGE = "the agent takes no text with an answer to an approval: the feedback was dropped; send it as a message"
 
 
-def find_dropped_feedback(interrupts: Interrupts, answers: Iterable[Answer]) -> list[Notice]:
-    """`answers`: the run's `resume`, in its order."""
+def find_dropped_feedback(interrupts: Interrupts, resume: Iterable[Answer], used_ids: Container[str]) -> list[Notice]:
+    """`used_ids`: the interrupts whose answers the agent gets. The others were answered before."""
     return [
         Notice(FEEDBACK_DROPPED, MESSAGE, f"/resume/{index}/payload/{KEY}", {"capability": f"humanInTheLoop.{KEY}"})
-        for index, answer in enumerate(answers)
-        if _has_feedback(answer) and _takes_none(interrupts, answer.interrupt_id)
+        for index, answer in enumerate(resume)
+        if answer.interrupt_id in used_ids and _has_feedback(answer) and _takes_none(interrupts, answer.interrupt_id)
     ]
 
 

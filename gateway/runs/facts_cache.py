@@ -52,9 +52,9 @@ class FactsCache:
         trust: TrustFacts | None = None,
         sandbox_facts: Callable[[AgentDefinition], Layer] = lambda definition: {},
     ) -> None:
-        """`transports`: what the gateway itself carries, by dotted paths of the snapshot. `run_timeout`: the
-        setting. `trust`: None: snapshots
-        state nothing of it. `sandbox_facts`: how the gateway isolates the agent, by dotted paths."""
+        """`transports`: what the gateway itself carries, by dotted paths of the snapshot. `run_timeout`: the setting.
+        `trust`: None: snapshots state nothing of it. `sandbox_facts`: how the gateway isolates the agent, by dotted
+        paths."""
         self._run_timeout = run_timeout
         self._trust = trust
         self._sandbox_facts = sandbox_facts

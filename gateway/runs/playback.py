@@ -144,7 +144,7 @@ class Playback:
             else:
                 self._services.activities.publish(self._thread)
                 if resumed.answers and self._agent.definition.is_local_process:
-                    await self._write_notices(find_dropped_feedback(self._interrupts, run.turn.resume))
+                    await self._write_notices(find_dropped_feedback(self._interrupts, run.turn.resume, resumed.answers))
                 await run.drive(live, resumed.answers if parked else {})
             if live is not None and run.phase is Phase.PARKED:
                 await self._park(live)
