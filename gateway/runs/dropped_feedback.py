@@ -1,6 +1,6 @@
 """The text that a client sends with an answer to an approval, where the agent takes none.
 
-In: a thread's interrupts and a run's answers to them. Out: one notice for each text that does not reach the agent. Pure.
+In: a thread's interrupts and a run's answers. Out: one notice for each text that does not reach the agent. Pure.
 """
 
 from __future__ import annotations
