@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 
+import anyio
 import pytest
 
+from gateway.identity import Caller
+from gateway.turn import Turn
+from tests.behaviour.delivery.in_process import ME, scene
 from tests.runs.harness import interrupts_of, played, resolved, staged
 from tests.support.gateway import Gateway, text_of, types_of
 
@@ -21,8 +27,8 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield running
 
 
-def test_a_run_that_never_ends_is_stopped_in_order(limited: Gateway) -> None:
-    events = played(limited, "never-ends")
+def test_a_run_that_takes_too_long_is_stopped_in_order(limited: Gateway) -> None:
+    events = played(limited, "talks-for-long")
     assert events[-1] == {"type": "RUN_ERROR", "code": "RUN_TIMEOUT", "message": MESSAGE}
     assert types_of(events)[-2] == "TEXT_MESSAGE_END"
     assert text_of(events).startswith("and on ")
@@ -41,7 +47,7 @@ def test_an_agent_s_file_may_set_its_own_limit(limited: Gateway) -> None:
 
 def test_the_snapshot_has_the_limit_in_milliseconds_with_the_setting_that_it_comes_from(limited: Gateway) -> None:
     """AG-UI execution.maxExecutionTime."""
-    found = limited.client.get("/agents/never-ends/capabilities", params={"explain": 1}).json()
+    found = limited.client.get("/agents/talks-for-long/capabilities", params={"explain": 1}).json()
     assert found["capabilities"]["execution"]["maxExecutionTime"] == 500
     limit = found["explain"]["execution.maxExecutionTime"]
     assert (limit["layer"], limit["source"], limit["key"]) == ("gateway", "the gateway's settings", "run_timeout")
@@ -57,3 +63,17 @@ def test_the_time_that_an_interrupt_waits_does_not_count(tmp_path_factory: pytes
         answered = played(gateway, "asks", threadId="waiting", resume=[resolved(interrupt, True)])
         assert answered[-1]["type"] == "RUN_FINISHED"
         assert text_of(answered) == "a=resolved:True"
+
+
+@pytest.mark.anyio
+async def test_a_run_that_is_over_is_not_kept_until_its_time_is_over() -> None:
+    async with scene() as on:
+        on.driver.by_itself = True
+        run = await on.gateway.checked_runs.start(on.gateway.agents["played"], Turn("t", "run-1"), Caller(ME))
+        await run.over.wait()
+        alive = weakref.ref(run)
+        del run
+        with anyio.fail_after(10):
+            while alive() is not None:  # its task may have a step to go
+                await anyio.lowlevel.checkpoint()
+                gc.collect()

@@ -95,8 +95,8 @@ async def swallows_and_talks(turn: Turn) -> AsyncIterator[str]:
             yield "and another thing "
 
 
-async def never_ends(turn: Turn) -> AsyncIterator[str]:
-    while True:
+async def talks_for_long(turn: Turn) -> AsyncIterator[str]:
+    for _ in range(2000):
         yield "and on "
         await asyncio.sleep(0.01)
 
