@@ -61,7 +61,7 @@ class RelayEvents:
     def __init__(self, run_id: str, calls: OpenCalls, find_cost: FindCost) -> None:
         self._run = run_id
         self._find_cost = find_cost
-        self._told_usd: float | None = None
+        self._reported_usd: float | None = None
         """What the agent itself says that the run has cost."""
         self._calls = calls
         self._texts: dict[str, PendingText] = {}
@@ -161,7 +161,7 @@ class RelayEvents:
 
     def _custom(self, event: Wire) -> list[Wire]:
         if event["name"] == COST_EVENT and (usd := _read_usd(event.get("value"))) is not None:
-            self._told_usd = (self._told_usd or 0.0) + usd
+            self._reported_usd = (self._reported_usd or 0.0) + usd
         return []
 
     def _finished(self, event: Wire) -> list[Wire]:
@@ -169,7 +169,7 @@ class RelayEvents:
         if not usage:
             return []
         tokens = sum(entry.get("totalTokens") or _sum_tokens(entry) for entry in usage)
-        cost = self._find_cost(usage) if self._told_usd is None else self._told_usd
+        cost = self._find_cost(usage) if self._reported_usd is None else self._reported_usd
         updated = {"type": "usage.updated", "run": self._run, "tokens": tokens, "metadata": {"usage": usage}}
         return [updated if cost is None else {**updated, "costUsd": cost}]
 
