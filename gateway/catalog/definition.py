@@ -112,7 +112,8 @@ class AgentDefinition(Section):
     refused. Default: true before the agent itself has listed its models (`models:refresh`), if the ids in this file
     begin with a provider (`anthropic/…`) or a model can be served on this machine or by a gateway."""
     price_note: str | None = None
-    """Why models of this file have no price, or not all of it: a part of the `reason` where a cost cannot be calculated."""
+    """Why models of this file have no price, or not all of it. It is a part of the `reason` where a cost cannot be
+    calculated."""
     options: OptionNames | None = None
     """The options of `forwardedProps.gateway` that a run may set: `["model", "effort"]`. All others are refused.
     Default: with driver `acp` those that the agent's handshake and session offer, with other drivers none."""
