@@ -21,6 +21,8 @@ State = Literal["works", "different", "open"]
 @dataclass(frozen=True, slots=True)
 class Row:
     id: str
+    name: str
+    """The last part of the id."""
     promise: str
     tests: tuple[str, ...]
     """`tests/path.py::test_name`, with or without parameters."""
@@ -36,7 +38,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
+    id: str
     title: str
+    usual_test: str | None
     rows: tuple[Row, ...]
 
 
@@ -45,6 +49,11 @@ class Document:
     title: str
     rows_expected: int
     sections: tuple[Section, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the project that published it."""
+        return self.title.partition(":")[0]
 
     @property
     def rows(self) -> list[Row]:
@@ -71,16 +80,19 @@ def _read(path: Path) -> Document:
 
 
 def _section(section: dict[str, Any]) -> Section:
-    rows = (_row(f"{section['id']}.{name}", stated, section.get("test")) for name, stated in section["rows"].items())
-    return Section(section["title"], tuple(rows))
+    usual = section.get("test")
+    rows = tuple(_row(section["id"], name, stated, usual) for name, stated in section["rows"].items())
+    return Section(section["id"], section["title"], usual, rows)
 
 
-def _row(row_id: str, stated: str | dict[str, Any], usual: str | None) -> Row:
+def _row(section: str, name: str, stated: str | dict[str, Any], usual: str | None) -> Row:
     entry: dict[str, Any] = {"promise": stated} if isinstance(stated, str) else dict(stated)
-    tests = [entry.pop("test")] if isinstance(entry.get("test"), str) else entry.pop("test", None)
-    also = entry.pop("also", [])
     is_reached = not entry.keys() & {"different", "open"}
-    if tests is None:
-        tests = [usual] if usual and is_reached else []
-    named = (*tests, *([also] if isinstance(also, str) else also))
-    return Row(row_id, tests=tuple(test.replace("{row}", row_id) for test in named), **entry)
+    tests = _as_list(entry.pop("test", [usual] if usual and is_reached else []))
+    tests += _as_list(entry.pop("also", []))
+    row_id = f"{section}.{name}"
+    return Row(row_id, name, tests=tuple(test.replace("{row}", row_id) for test in tests), **entry)
+
+
+def _as_list(tests: str | list[str]) -> list[str]:
+    return [tests] if isinstance(tests, str) else [*tests]
