@@ -69,7 +69,7 @@ def is_budget(agent: Agent, value: Any) -> bool:
 def are_levels(agent: Agent, value: Any) -> bool:
     with_one_model = {level for model in agent.models for level in model.get("thinkingEffortLevels", ())}
     without = [each["id"] for each in (agent.options.get("effort") or {}).get("values", ())]
-    return value == [level for level in LEVELS if level in {*with_one_model, *without}]
+    return bool(value == [level for level in LEVELS if level in {*with_one_model, *without}])
 
 
 def are_registries(agent: Agent, value: Any) -> bool:
@@ -178,7 +178,7 @@ def is_day(value: Any) -> bool:
 
 
 def has_successor(model: dict[str, Any], manifest: dict[str, Any]) -> bool:
-    return model["successorModelId"] != model["modelId"]
+    return bool(model["successorModelId"] != model["modelId"])
 
 
 def has_range(model: dict[str, Any], manifest: dict[str, Any]) -> bool:

@@ -75,9 +75,9 @@ def write_denying_agent(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """An option or an attachment of a run, and the field that says whether an agent takes it."""
+    """An option or an attachment of a run, and the field of the manifest that says whether an agent takes it."""
 
-    field: str
+    ability: str
     refusing: tuple[str, ...]
     """Those of the ten that do not."""
     options: dict[str, Any] = field(default_factory=dict)
@@ -120,7 +120,7 @@ def test_a_run_that_asks_for_what_the_agent_lacks_is_refused_before_any_start(
     machine: Machine, served: Gateway, name: str
 ) -> None:
     gate = GATES[name]
-    refusing = [agent for agent in TEN if capabilities(served, agent, "mux")[gate.field] is False]
+    refusing = [agent for agent in TEN if capabilities(served, agent, "mux")[gate.ability] is False]
     assert sorted(refusing) == sorted(gate.refusing)
     for agent in (*refusing, "denies"):
         problem = problem_in(machine.gateway.post(agent, gate.body()), 422, "CAPABILITY_ERROR")
