@@ -91,8 +91,9 @@ def _verdict(row: Row, usual: str | None, found: dict[str, Difference]) -> str:
 
 
 def _sentence(test: str) -> str:
-    """`tests/x.py::test_a_b[c]` → “a b” (c) in `tests/x.py`."""
+    """`tests/x.py::test_an_agent_s_name[c]` → “an agent's name” (c) in `tests/x.py`."""
     path, _, name = test.partition("::test_")
     words, _, parameter = name.partition("[")
+    words = re.sub(r"_s(?=_|$)", "'s", words)
     case = "" if not parameter or parameter == "{row}]" else f" (`{parameter.removesuffix(']')}`)"
     return f"“{words.replace('_', ' ')}”{case} in `{path}`"
