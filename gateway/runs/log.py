@@ -44,6 +44,8 @@ class Chunk:
     """The same as objects, while they are in memory; an encoder that needs them parses `lines` otherwise."""
     encoded: dict[str, bytes] = field(default_factory=dict)
     """Wire format → bytes; filled by the first reader that needs it, used by the others."""
+    is_last: bool = False
+    """The log ends with it."""
 
     @property
     def last(self) -> int:
@@ -54,7 +56,8 @@ class Chunk:
         if number < self.first:
             return self
         skip = number - self.first + 1
-        return Chunk(self.first + skip, self.lines[skip:], self.events[skip:] if self.events else None)
+        events = self.events[skip:] if self.events else None
+        return Chunk(self.first + skip, self.lines[skip:], events, is_last=self.is_last)
 
 
 class Log:
@@ -106,14 +109,18 @@ class Log:
     async def _keep(self, chunk: Chunk) -> None:
         self._written_bytes += sum(map(len, chunk.lines))
         self._show(chunk)
-        with anyio.CancelScope(shield=True):  # what was shown must be stored, or the store refuses every later piece
-            await self._store.append(self._key, Piece(chunk.first, chunk.lines))
+        piece = Piece(chunk.first, chunk.lines)
+        if self._store.is_full:
+            with anyio.CancelScope(shield=True):  # what was shown must be stored, or the store refuses later pieces
+                await self._store.append(self._key, piece)
+        else:
+            await self._store.append(self._key, piece)  # does not wait, so it cannot be cancelled
         # Only now: the events that close the run refer to those that were appended.
         if self._written_bytes > self._max_run_bytes:
             raise GatewayError(f"the run's log passed max_run_log_bytes ({self._max_run_bytes})", code="RUN_TOO_LARGE")
 
     def _show(self, chunk: Chunk, *, last: bool = False) -> None:
-        self.over = last
+        self.over = chunk.is_last = last
         size = sum(map(len, chunk.lines))
         self._last = chunk.last
         self._tail.append(chunk)

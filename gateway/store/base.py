@@ -121,9 +121,13 @@ class Store(Protocol):
     async def begin(self, run: RunRecord) -> None:
         """Adds a run that is live and empty, whatever the record has as status, end and events. Durable on return."""
 
+    @property
+    def is_full(self) -> bool:
+        """So much waits to be written that `append` would wait too."""
+
     async def append(self, key: str, piece: Piece) -> None:
-        """Adds the next piece of a live run; refused if its number is not the next one. Returns at once unless too
-        much waits to be written. Readers see the piece from now on."""
+        """Adds the next piece of a live run; refused if its number is not the next one. Returns at once unless the
+        store `is_full`. Readers see the piece from now on."""
 
     async def end(self, key: str, status: Status, ended: float) -> None:
         """Ends the run. On return the whole log and this are durable: they survive `kill -9`."""

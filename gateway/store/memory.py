@@ -78,6 +78,10 @@ class MemoryStore:
         self._by_name[added.name].append(added)
         self._by_thread[added.thread].append(added)
 
+    @property
+    def is_full(self) -> bool:
+        return False
+
     async def append(self, key: str, piece: Piece) -> None:
         if not piece.lines:
             return

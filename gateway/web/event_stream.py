@@ -102,17 +102,26 @@ class EventStream(EventSourceResponse):
         return None
 
     async def _send_all(self, sender: _Sender) -> None:
-        """Write by write, until the reader's end."""
+        """Write by write, until the reader's end. The first event goes out with the headers, and the last one with the
+        end of the body: each write wakes the client's process."""
+        await asyncio.sleep(0)  # now a run that has just begun has its first event
         await sender.send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        last_body = b""
         try:
             while chunks := await self._reader.next():
-                for batch in self._join(chunks):
-                    await sender.send({"type": "http.response.body", "body": batch, "more_body": True})
+                for body in self._join(chunks):
+                    if last_body:
+                        await sender.send({"type": "http.response.body", "body": last_body, "more_body": True})
+                    last_body = body
                 self._last_number = chunks[-1].last
+                if chunks[-1].is_last:
+                    break
+                await sender.send({"type": "http.response.body", "body": last_body, "more_body": True})
+                last_body = b""
         except GatewayError as exc:
-            await sender.send({"type": "http.response.body", "body": self._encode_error(exc), "more_body": True})
+            last_body = self._encode_error(exc)
         self._is_complete = True
-        await sender.send({"type": "http.response.body", "body": b"", "more_body": False})
+        await sender.send({"type": "http.response.body", "body": last_body, "more_body": False})
 
     def _join(self, chunks: list[Chunk]) -> Iterator[bytes]:
         """The chunks' bytes, in as few writes as `MAX_WRITE_BYTES` allows."""

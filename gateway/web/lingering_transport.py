@@ -4,6 +4,9 @@
 In: the transport of a connection, and whether its client is still sending a request. Out: the same transport; `close`
 ends only the gateway's side while the client sends, and the client's side a moment later. Closed at once, the system
 would answer the client's next bytes with a reset, which can destroy the answer before the client has read it.
+
+uvicorn writes the head of a response by itself, and uvloop sends each write at once. Here a head waits for the body
+that follows in the same pass of the event loop: one system call and one packet instead of two.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+RESPONSE_HEAD = b"HTTP/1.1 "
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 256 * 1024
 """What a client may send in vain. More is cut off, or a flood of large bodies would cost the gateway more to read than
@@ -25,6 +29,24 @@ class LingeringTransport:
         self._is_receiving = is_receiving
         self._deadline: asyncio.TimerHandle | None = None
         self._left = LINGER_BYTES
+        self._head = b""
+        self._write = transport.write
+
+    def write(self, data: bytes) -> None:
+        if self._head:
+            data = self._head + data
+            self._head = b""
+        elif data.startswith(RESPONSE_HEAD):
+            self._head = data
+            asyncio.get_running_loop().call_soon(self.flush)
+            return
+        self._write(data)
+
+    def flush(self) -> None:
+        """Sends a head that no body has followed."""
+        head, self._head = self._head, b""
+        if head and not self.transport.is_closing():
+            self._write(head)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.transport, name)
@@ -38,6 +60,7 @@ class LingeringTransport:
         return self.is_lingering or self.transport.is_closing()
 
     def close(self) -> None:
+        self.flush()
         can_linger = self.transport.can_write_eof() and not self.is_closing()
         if not can_linger or not self._is_receiving():
             return self.abandon()

@@ -32,6 +32,10 @@ class CountingStore(MemoryStore):
         self.reads += 1
         return await super().read(key, after, max_bytes)
 
+    @property
+    def is_full(self) -> bool:
+        return self.gate is not None
+
     async def append(self, key: str, piece: Piece) -> None:
         if self.broken:
             raise StoreError("the disk is full")

@@ -17,7 +17,7 @@ from gateway.errors import ConfigError
 APPLICATION_ID = 0x41475549  # "AGUI": distinguishes this file from other SQLite databases
 BUSY_TIMEOUT_SECONDS = 5.0  # only a user's own tools (a shell, a backup) can lock the file besides us
 PAGE_BYTES = 8192  # a row spans many pages: fewer, larger pages are written and freed faster
-CHECKPOINT_PAGES = 4000  # a checkpoint, the only time when data is synced, about every 32 MB
+MAX_LOG_PAGES = 16_000  # 128 MB; then a commit does what `checkpoints` could not: nothing is synced otherwise
 MAX_WAL_BYTES = 64 * 2**20  # after a burst the log file is truncated to this
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -119,9 +119,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """A connection for one thread at a time; transactions begin and end explicitly."""
-    return sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False)
+def connect(path: Path, *, is_patient: bool = True) -> sqlite3.Connection:
+    """A connection for one thread at a time; transactions begin and end explicitly. `is_patient`: it waits while the
+    file is locked."""
+    timeout = BUSY_TIMEOUT_SECONDS if is_patient else 0.0
+    return sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
 
 
 def prepare(path: Path) -> sqlite3.Connection:
@@ -139,7 +141,7 @@ def prepare(path: Path) -> sqlite3.Connection:
         # A commit is in the kernel's buffers: it survives `kill -9`. A power cut or a crash of the machine can lose
         # the newest commits (those since the last checkpoint), but never corrupts the database.
         connection.execute("pragma synchronous = normal")
-        connection.execute(f"pragma wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        connection.execute(f"pragma wal_autocheckpoint = {MAX_LOG_PAGES}")
         connection.execute(f"pragma journal_size_limit = {MAX_WAL_BYTES}")
         migrate(connection)
     except BaseException:

@@ -1,7 +1,8 @@
 """The store in one SQLite file, for a single gateway.
 
 In: records and pieces. Out: the same, after a restart too. Writes go through one `Writer` thread, reads through
-`Readers`. Before a read, everything pending is written, so that the reader sees it. Never: blocking the event loop, or
+`Readers`. Before a read, everything pending is written, so that the reader sees it; the records of threads are kept in
+memory as well (`thread_records`). Never: blocking the event loop, or
 opening a file that another gateway has locked.
 
 `append` alone is not durable: for `writer.LINGER_SECONDS` and one transaction a piece is only in memory. `end` is.
@@ -27,6 +28,7 @@ from gateway.store.sqlite.audit import SqliteAudit
 from gateway.store.sqlite.deliveries import SqliteDeliveries
 from gateway.store.sqlite.readers import Readers
 from gateway.store.sqlite.session_owners import SqliteSessionOwners
+from gateway.store.sqlite.thread_records import ThreadRecords, Unknown
 from gateway.store.sqlite.transaction import Row
 from gateway.store.sqlite.usage import SqliteUsage
 from gateway.store.sqlite.worktrees import SqliteWorktrees
@@ -57,6 +59,7 @@ class SqliteStore:
         self._backlog = backlog
         self._open: tuple[Writer, Readers, int] | None = None
         self._logs: dict[str, Log] = {}
+        self._thread_records = ThreadRecords()
         self._last_number = 0
         self.deliveries = SqliteDeliveries(self._write, self._query)
         self.audit = SqliteAudit(self._write, self._query)
@@ -74,7 +77,7 @@ class SqliteStore:
             raise StoreError(f"the store {self.path} cannot be opened: {exc}") from exc
         writer = Writer(connection, self.path, self._backlog)
         writer.start()
-        self._open = writer, Readers(self.path), lock_descriptor
+        self._open = writer, await run_sync(Readers, self.path), lock_descriptor
 
     async def aclose(self) -> None:
         if self._open is None:
@@ -99,6 +102,10 @@ class SqliteStore:
         except StoreError:
             self._logs.pop(run.key, None)
             raise
+
+    @property
+    def is_full(self) -> bool:
+        return self._open is not None and self._open[0].is_full
 
     async def append(self, key: str, piece: Piece) -> None:
         if not piece.lines:
@@ -144,20 +151,34 @@ class SqliteStore:
         return (await self._runs(where, agent, thread_id, principal, limit))[::-1]
 
     async def thread(self, agent: str, thread_id: str, principal: str) -> ThreadRecord | None:
+        name = agent, thread_id, principal
+        records = self._thread_records
+        if not isinstance(found := records.find(name), Unknown):
+            return found
+        changes = records.changes
+        writer, readers, _ = self._opened()
+        if records.is_being_written(name):
+            await writer.flush()
         where = "where agent = ? and thread_id = ? and principal = ?"
-        threads = await self._threads(where, agent, thread_id, principal)
-        return threads[0] if threads else None
+        row = await readers.find(statements.THREAD + where, name)
+        record = None if row is None else ThreadRecord(*row)
+        records.put_read(name, record, changes)
+        return record
 
     async def threads(self, agent: str, principal: str, limit: int) -> list[ThreadRecord]:
         where = "where agent = ? and principal = ? order by updated desc, id desc limit ?"
         return await self._threads(where, agent, principal, limit)
 
     async def save_thread(self, thread: ThreadRecord) -> None:
-        await self._writer.do(lambda connection: statements.save_thread(connection, thread))
+        name = thread.agent, thread.thread_id, thread.principal
+        # Shielded: the work of a cancelled caller is done all the same, and its end must be known.
+        with self._thread_records.write(name, thread), anyio.CancelScope(shield=True):
+            await self._writer.do(lambda connection: statements.save_thread(connection, thread))
 
     async def delete_thread(self, agent: str, thread_id: str, principal: str) -> bool:
         name = agent, thread_id, principal
-        was_found, keys = await self._writer.do(lambda connection: statements.delete_thread(connection, *name))
+        with self._thread_records.write(name, None), anyio.CancelScope(shield=True):
+            was_found, keys = await self._writer.do(lambda connection: statements.delete_thread(connection, *name))
         for key in keys:
             self._logs.pop(key, None)
         await self._delete_doomed()
@@ -175,11 +196,15 @@ class SqliteStore:
 
     async def prune(self, older_than: float, max_bytes: int) -> int:
         total = 0
-        while deleted := await self._writer.do(
-            lambda connection: retention.drop_old(connection, older_than, max_bytes)
-        ):
-            total += deleted
-        await self._writer.do(lambda connection: retention.drop_idle_threads(connection, older_than))
+        self._thread_records.clear()
+        try:
+            while deleted := await self._writer.do(
+                lambda connection: retention.drop_old(connection, older_than, max_bytes)
+            ):
+                total += deleted
+            await self._writer.do(lambda connection: retention.drop_idle_threads(connection, older_than))
+        finally:
+            self._thread_records.clear()
         await self._delete_doomed()
         return total
 

@@ -25,6 +25,7 @@ from anyio.to_thread import run_sync
 
 from gateway.errors import GatewayError, StoreError
 from gateway.store.pieces import stored_size
+from gateway.store.sqlite.checkpoints import Checkpoints
 from gateway.store.sqlite.transaction import Item, Job, JobResult, Row, Work, transact
 
 LINGER_SECONDS = 0.002  # how long a row waits for others: ten rows in one transaction cost little more than one
@@ -43,8 +44,10 @@ class Writer:
         self._queue: SimpleQueue[list[Item] | None] = SimpleQueue()
         # A daemon, so that a process that ends without `aclose` does not wait for it.
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
+        self._checkpoints = Checkpoints(path)
         self._pending: list[Item] = []
         self._pending_bytes = 0
+        self._is_passing_on = False
         self._timer: asyncio.TimerHandle | None = None
         self._unwritten = 0
         self._bytes = 0
@@ -54,6 +57,7 @@ class Writer:
 
     def start(self) -> None:
         self._loop = asyncio.get_running_loop()
+        self._checkpoints.start()
         self._thread.start()
 
     @property
@@ -85,7 +89,9 @@ class Writer:
         future: asyncio.Future[T] = self._loop.create_future()
         self._pending.append(Job(work, future))
         self._unwritten += 1
-        self._pass_on()
+        if not self._is_passing_on:
+            self._is_passing_on = True
+            self._loop.call_soon(self._pass_on)  # with what others add before: one transaction, one thread woken once
         return await future
 
     async def flush(self) -> None:
@@ -119,10 +125,12 @@ class Writer:
             raise StoreError(f"the store {self._path} is closed")
 
     def _pass_on(self) -> None:
+        self._is_passing_on = False
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._queue.put(self._pending)
+        if self._pending:
+            self._queue.put(self._pending)
         self._pending = []
         self._pending_bytes = 0
 
@@ -158,6 +166,7 @@ class Writer:
             items, is_open = self._receive()
             if unwritten or items:
                 unwritten = self._write(unwritten + items)
+        self._checkpoints.close()
         self._connection.close()
 
     def _receive(self) -> tuple[list[Item], bool]:
@@ -182,6 +191,7 @@ class Writer:
             return [item for item in items if isinstance(item, Row)]
         size = sum(stored_size(item.payload) for item in items if isinstance(item, Row))
         self._report(len(items), size, results, None)
+        self._checkpoints.add(items)
         return []
 
     def _report(self, count: int, size: int, results: Sequence[JobResult], failure: str | None) -> None:
