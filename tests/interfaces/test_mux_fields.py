@@ -55,14 +55,22 @@ def pinned(**values: Any) -> Check:
     return lambda agent, value: value == values.get(agent.name, values.get("others"))
 
 
+def stated(by: Check, *, without: tuple[str, ...]) -> Check:
+    """Absent for the agents that are named; for all others it is there, and right."""
+    return lambda agent, value: value is ABSENT if agent.name in without else value is not ABSENT and by(agent, value)
+
+
 def is_command(agent: Agent, value: Any) -> bool:
     """Of the agent's own program."""
-    program = {"cursor": "cursor-agent"}.get(agent.name, agent.name)
-    return value is ABSENT or (value.split()[0] == program and agent.manifest["supportsPlugins"])
+    return value.split()[0] == agent.name and agent.manifest["supportsPlugins"] is True
+
+
+def is_address(agent: Agent, value: Any) -> bool:
+    return bool(value.startswith("https://"))
 
 
 def is_budget(agent: Agent, value: Any) -> bool:
-    """Whether one of its models takes one; without a model the default one counts."""
+    """Whether one of its models takes one."""
     return value is any("thinkingBudgetRange" in model for model in agent.models)
 
 
@@ -73,7 +81,11 @@ def are_levels(agent: Agent, value: Any) -> bool:
 
 
 def are_registries(agent: Agent, value: Any) -> bool:
-    return all(each.keys() == {"name", "url", "searchable"} and each["url"].startswith("https://") for each in value)
+    if agent.name in ("codex", "gemini", "omp"):
+        return bool(value == [])
+    return bool(value) and all(
+        each.keys() == {"name", "url", "searchable"} and each["url"].startswith("https://") for each in value
+    )
 
 
 def are_methods(agent: Agent, value: Any) -> bool:
@@ -119,11 +131,11 @@ FIELDS: dict[str, Check] = {
     ),
     "supportsPlugins": lambda agent, value: value is bool(agent.manifest["pluginFormats"]),
     "pluginFormats": lambda agent, value: "skill-directory" in value,
-    "pluginInstallCmd": is_command,
-    "pluginListCmd": is_command,
-    "pluginUninstallCmd": is_command,
-    "pluginMarketplaceUrl": lambda agent, value: value is ABSENT or value.startswith("https://"),
-    "pluginSearchCmd": is_command,
+    "pluginInstallCmd": stated(is_command, without=("cursor",)),
+    "pluginListCmd": stated(is_command, without=("cursor", "opencode")),
+    "pluginUninstallCmd": stated(is_command, without=("cursor", "opencode")),
+    "pluginMarketplaceUrl": stated(is_address, without=("codex", "omp", "hermes")),
+    "pluginSearchCmd": stated(is_command, without=("claude", "codex", "gemini", "cursor", "opencode", "pi")),
     "pluginRegistries": are_registries,
     "supportedPlatforms": lambda agent, value: {"darwin", "linux"} <= {*value} <= {"darwin", "linux", "win32"},
     "requiresGitRepo": pinned(others=False),
