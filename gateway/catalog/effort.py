@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from gateway.capability_paths import CONFIG, CWD, MODEL, MODELS
+from gateway.capability_paths import CONFIG, CWD, MODEL, MODELS, OPTIONS
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.models.definition import Model, UnlistedModel
 from gateway.catalog.sections import Level
@@ -41,7 +41,7 @@ THINKING_CAPABILITY = "reasoning.supported"
 LEVELS_CAPABILITY = "custom.mux.thinkingEffortLevels"
 BUDGET_CAPABILITY = "custom.mux.supportsThinkingBudgetTokens"
 RANGE_CAPABILITY = "custom.model.thinkingBudgetRange"
-OVERRIDE_CAPABILITY = "custom.mux.thinkingOverride"
+OVERRIDE_CAPABILITY = f"{OPTIONS}.thinkingOverride"
 
 
 def thinking_parameters(

@@ -20,6 +20,7 @@ from gateway.catalog.load import load_folder
 from gateway.cli import main
 from gateway.settings import ENV_PREFIX, Settings
 from tests.interfaces.document import document
+from tests.interfaces.rows.page import page as conformance
 from tests.support.project import ROOT
 
 DOCS = ROOT / "docs"
@@ -199,6 +200,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "changelog.md": changelog,
     "cli.md": cli,
     "configuration.md": configuration,
+    "conformance.md": conformance,
     "interfaces.md": document,
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,33 +15,13 @@ from gateway.catalog.load import bundled, load_catalog
 from gateway.catalog.models import mux_json
 from tests.behaviour.acp.harness import Stage, Talk
 from tests.interfaces import Interface, interface, mistakes_in
-from tests.interfaces.all_fields import answered_by, write_whole
+from tests.interfaces.all_fields import answered_by
+from tests.interfaces.answers import ask, capabilities
 from tests.interfaces.sources import NOT_CARRIED
 from tests.support.gateway import Gateway
 
 CATALOG = load_catalog([bundled()])
 VIEWS = ("agui", "acp", "mux", "relay")
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """Where no agent is installed, so that nobody waits for one."""
-    home = tmp_path_factory.mktemp("interfaces")
-    write_whole(home / "agents")
-    with Gateway(home, "--agents", str(home / "agents"), env={"PATH": str(home / "empty")}) as running:
-        yield running
-
-
-def ask(gateway: Gateway, path: str, **params: str) -> Any:
-    response = gateway.client.get(path, params=params)
-    assert response.status_code == 200, response.text
-    return response.json()
-
-
-def capabilities(gateway: Gateway, agent: str, view: str, **params: str) -> Any:
-    """AG-UI's in the spelling of the interface that is published as text: `subAgents`."""
-    params |= {"protocol": "0"} if view == "agui" else {"view": view}
-    return ask(gateway, f"/agents/{agent}/capabilities", **params)
 
 
 def check_answer(answer: Any, against: Interface) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.effort import offered_budget, offered_effort, override_names
 from gateway.catalog.models.definition import Model, PriceTier
+from gateway.catalog.options import may_take
 from gateway.catalog.sections import FlagTable
 
 Source = Literal["bundled", "remote"]
@@ -168,11 +169,27 @@ def _abilities(definition: AgentDefinition, model: Model) -> dict[str, Any]:
             manifest.supports_file_attachments,
         ),
     }
+    abilities = {
+        name: next((value for value in values if value is not None), None) for name, values in statements.items()
+    }
+    if definition.is_local_process:  # whatever the model can do, the field is false where the run is refused
+        offered = offered if may_take(definition, "effort") else {}
+        abilities["supportsThinking"] = abilities["supportsThinking"] and _takes_thinking_options(definition, model)
     return {
-        **{name: next((value for value in values if value is not None), None) for name, values in statements.items()},
+        **abilities,
         "thinkingEffortLevels": None if offered is None else list(offered),
         "thinkingBudgetRange": list(budget_range) if isinstance(budget_range, tuple) else None,
     }
+
+
+def _takes_thinking_options(definition: AgentDefinition, model: Model) -> bool:
+    """Whether a run with this model may set at least one of the options about thinking."""
+    offers = {
+        "effort": offered_effort(definition, model) != {},
+        "thinkingBudgetTokens": offered_budget(definition, model) is not False,
+        "thinkingOverride": bool(override_names(definition)),
+    }
+    return any(may_take(definition, option) for option, is_offered in offers.items() if is_offered)
 
 
 def _agent_capability(definition: AgentDefinition, *path: str) -> bool | None:

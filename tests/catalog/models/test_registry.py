@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.field_types import OPTIONS
 from gateway.catalog.load import bundled, load_catalog
 from gateway.catalog.models.definition import Model
 from gateway.catalog.models.registry import ModelRegistry
@@ -176,7 +177,7 @@ def test_what_the_file_states_of_other_names_counts(is_open: bool) -> None:
 
 
 def test_a_full_entry_has_every_field_of_the_interface() -> None:
-    described = registry(models=(FULL,)).to_json()[0]
+    described = registry(models=(FULL,), options=OPTIONS).to_json()[0]
     assert set(described) == REQUIRED | OPTIONAL | EXTRAS - {"cacheWrite1hPricePerMillion"} | {"isDefault"}
     assert described == {
         "agent": "otter",
@@ -240,7 +241,8 @@ def test_where_the_model_states_nothing_the_agent_counts() -> None:
         "multimodal": {"input": {"image": True, "file": False}, "output": {"image": False}},
     }
     manifest = {"supports_json_mode": True, "supports_text_streaming": True, "supports_tool_call_streaming": False}
-    models = registry(capabilities=agent, manifest=manifest, models=({"id": "m", "image_input": False},))
+    only = ({"id": "m", "image_input": False},)
+    models = registry(capabilities=agent, manifest=manifest, models=only, options=OPTIONS)
     described = models.describe(model(models, "m"))
     assert (described["supportsImageInput"], described["supportsImageOutput"], described["supportsFileInput"]) == (
         False,
@@ -260,6 +262,14 @@ def test_unknown_values_are_absent_and_listed_as_unknown() -> None:
     assert set(described) == known | {"thinkingEffortLevels", "isDefault", "unknown"}
     assert set(described["unknown"]) == REQUIRED - known
     assert described["thinkingEffortLevels"] == []  # of an agent on the command line its file says it all
+
+
+def test_a_model_thinks_only_where_a_run_may_ask_for_it() -> None:
+    """agent-mux §5: as in the agent's own manifest, a field is not true where the run is refused."""
+    for options, expected in (("model",), (False, [])), (("effort",), (True, ["low", "medium", "high", "max"])):
+        models = registry(options=options)
+        described = models.describe(model(models, "large"))
+        assert (described["supportsThinking"], described["thinkingEffortLevels"]) == expected
 
 
 def test_a_model_that_does_not_think_streams_no_thoughts() -> None:

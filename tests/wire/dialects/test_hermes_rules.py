@@ -217,6 +217,24 @@ def test_a_model_that_cannot_be_had_breaks_the_turn() -> None:
     assert isinstance(broke, TurnFailed) and broke.code == "MODEL_ERROR" and "no such model" in broke.message
 
 
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_an_effort_waits_for_the_agent_that_would_lose_it(is_listed: bool) -> None:
+    """agent-mux §8: while Hermes builds its agent it accepts an effort, and does not use it."""
+    session = HermesSession()
+    assert [method for method, _ in session.prompt(thinking={"reasoning": "low"})] == ["process.list"]
+    assert (session.answers(processes=[]) if is_listed else session.refuses(5032, "not ready")) == []
+    [(method, params)] = session.calls()
+    assert (method, params["key"], params["value"]) == ("config.set", "reasoning", "low")
+    session.answers(value="low")
+    assert session.calls()[0][0] == "prompt.submit"
+
+
+def test_an_effort_waits_for_nothing_once_the_agent_is_there() -> None:
+    session = HermesSession()
+    session.event("session.info", provider="custom")
+    assert [method for method, _ in session.prompt(thinking={"reasoning": "low"})] == ["config.set"]
+
+
 @pytest.mark.parametrize("value", ["show", "hide", "full", "on", 3])
 def test_an_effort_that_would_change_the_users_own_settings_is_not_sent(value: Any) -> None:
     assert [method for method, _ in HermesSession().prompt(thinking={"reasoning": value})] == ["prompt.submit"]

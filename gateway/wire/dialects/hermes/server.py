@@ -267,6 +267,7 @@ class Hermes(Dialect):
     def _read_info(self, payload: Payload) -> list[Event]:
         self.session_layer |= read_session_info(payload)
         self._settings.note_provider(payload.get("provider"))
+        self._settings.has_agent = True
         if (version := non_empty(payload.get("version"))) is not None:
             self.handshake_layer["identity.version"] = version
         if (stored_id := non_empty(payload.get("stored_session_id"))) is not None:

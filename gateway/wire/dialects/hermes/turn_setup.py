@@ -36,10 +36,13 @@ class SessionSettings:
         self._providers: tuple[str, ...] | None = None
         self.provider: str | None = None
         """The provider of the session's model."""
+        self.has_agent = False
+        """Hermes has reported about the agent of the session, so it is built."""
 
     def clear(self) -> None:
         """A new process."""
         self._values.clear()
+        self.has_agent = False
 
     def is_set(self, key: str, value: str) -> bool:
         return self._values.get(key) == value
@@ -120,6 +123,8 @@ class TurnSetup:
             self._steps.append(partial(self._settings.set_model, prompt.model, self._read_setting))
         effort = prompt.thinking.get("reasoning")
         if isinstance(effort, str) and effort in EFFORTS and not self._settings.is_set("reasoning", effort):
+            if not self._settings.has_agent:
+                self._steps.append(self._wait_for_agent)
             self._steps.append(partial(self._settings.set_value, "reasoning", effort, self._read_setting))
         for name in prompt.skills:
             self._steps.append(partial(load_skill, self._call, name, self._add_skill, self._refuse_skill))
@@ -129,6 +134,16 @@ class TurnSetup:
     def send_next(self) -> None:
         if self._steps and self._dialect.is_busy and not self._dialect.is_cancelled:
             self._steps.popleft()()
+
+    def _wait_for_agent(self) -> None:
+        """Hermes answers `session.create` and then builds its agent. An effort that comes meanwhile is accepted and
+        lost, so a request that Hermes answers only after that goes first. If it fails, the prompt says why."""
+
+        def read_list(result: Any, error: Any) -> list[Event]:
+            self.send_next()
+            return []
+
+        self._call("process.list", {}, read_list)
 
     def _read_setting(self, result: Any, error: Any) -> list[Event]:
         """A setting that Hermes refuses fails the turn before it starts."""
