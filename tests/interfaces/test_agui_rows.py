@@ -20,6 +20,9 @@ TEXT_TYPES = ["text/plain", "text/markdown"]
 NOT_CARRIED = "transport.pushNotifications"
 """What an agent states of it is left out: the gateway does not carry it."""
 
+DAY_MS = 86_400_000
+"""The default of `run_timeout`."""
+
 # fmt: off
 EXAMPLES: dict[str, dict[str, Any]] = {
     "identity.name": {"claude": "Claude Code", "gemini": "Gemini CLI", "demo": "Demo"},
@@ -60,19 +63,25 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "execution.codeExecution": {"claude": True, "demo": False, "echo": ABSENT},
     "execution.sandboxed": {"codex": True, "pi": False, "claude": ABSENT},
     "execution.maxIterations": {"hermes": 90, "openhands": 500, "claude": ABSENT},
+    "execution.maxExecutionTime": {"claude": DAY_MS, "gemini": DAY_MS, "echo": DAY_MS},
     "humanInTheLoop.supported": {"claude": True, "echo": False, "crow-cli": False},
     "humanInTheLoop.approvals": {"claude": True, "crow-cli": False, "echo": ABSENT},
     "humanInTheLoop.interventions": {"claude": True, "gemini": False, "goose": ABSENT},
+    "humanInTheLoop.feedback": {"claude": True, "codex": True, "hermes": False, "gemini": False, "echo": ABSENT},
     "humanInTheLoop.interrupts": {"claude": True, "gemini": True, "crow-cli": False, "echo": False},
     "humanInTheLoop.approveWithEdits": {"claude": True, "pi": True, "opencode": False, "codex": ABSENT},
     "custom": {},
 }
 # fmt: on
 """Leaf → agent → its value while nothing is installed: yes, no, and unknown where there is such an agent."""
-ALWAYS_STATED = ("identity.name", "identity.type", "identity.description", "identity.provider", "custom")
+ALWAYS_STATED = (
+    *("identity.name", "identity.type", "identity.description", "identity.provider", "custom"),
+    "execution.maxExecutionTime",
+)
 BY_THE_GATEWAY = {
     *("state.snapshots", "state.deltas", "state.persistentState", "multiAgent.handoffs", "output.structuredOutput"),
-    *("output.supportedMimeTypes", "humanInTheLoop.interrupts"),
+    *("output.supportedMimeTypes", "humanInTheLoop.interrupts", "humanInTheLoop.feedback"),
+    "execution.maxExecutionTime",
 }
 """Leaves that the gateway knows of every process that it starts."""
 LISTS_TOOLS = ("claude", "codex", "copilot", "demo", "gemini", "hermes", "opencode", "pi", "qwen-code")
