@@ -6,8 +6,9 @@ question. Out: a `Confinement`. Every session of every thread gets its confineme
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from gateway.audit import AuditLog
 from gateway.catalog.definition import AgentDefinition
@@ -35,15 +36,16 @@ class Isolation:
         originals: Sequence[Path],
         *,
         is_unattended: bool,
+        mcp_servers: Sequence[Mapping[str, Any]],
     ) -> Confinement:
         """`folders`: where the session works, its working directory first. `originals`: the same folders in the
-        workspace, where a folder is a worktree: it is trusted as its repository's own folder is. Raises `Refused` when
-        the session must not be opened so on this machine."""
+        workspace, where a folder is a worktree: it is trusted as its repository's own folder is. `mcp_servers`: of the
+        session. Raises `Refused` when the session must not be opened so on this machine."""
         if not needs_trust(definition):
             return UNTRUSTED  # it starts no process of its own
         is_trusted = self.trust.decide(thread, originals).is_trusted
         situation = Situation(is_trusted, is_unattended)
-        sandbox = self._sandboxes.choose(definition, thread.principal, folders, situation)
+        sandbox = self._sandboxes.choose(definition, thread.principal, folders, situation, mcp_servers)
         return Confinement(is_trusted, sandbox, self._homes.find(definition, thread.principal))
 
     def sandbox_facts(self, definition: AgentDefinition) -> Layer:

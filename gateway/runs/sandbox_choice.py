@@ -9,7 +9,7 @@ no user watches.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, assert_never
@@ -21,7 +21,7 @@ from gateway.drivers.client_tools import SocketDirectory
 from gateway.drivers.process.resource_limits import ResourceLimits
 from gateway.drivers.sandbox.bubblewrap import unusable_reason
 from gateway.drivers.sandbox.containers import container_evidence
-from gateway.drivers.sandbox.hosts import HostRule, parse_rule
+from gateway.drivers.sandbox.hosts import HostRule, parse_rule, rules_of_servers
 from gateway.drivers.sandbox.policy import SandboxPolicy
 from gateway.drivers.trust_flags import settings_dir
 from gateway.errors import ConfigError, Refused
@@ -52,9 +52,15 @@ class SandboxChoice:
         self._hidden = withheld_paths(settings)
 
     def choose(
-        self, definition: AgentDefinition, owner: str, folders: Sequence[Path], situation: Situation
+        self,
+        definition: AgentDefinition,
+        owner: str,
+        folders: Sequence[Path],
+        situation: Situation,
+        mcp_servers: Sequence[Mapping[str, Any]] = (),
     ) -> SandboxPolicy | None:
-        """None: the agent is not a process of this machine. `owner`: the principal."""
+        """None: the agent is not a process of this machine. `owner`: the principal. `mcp_servers`: of the session; its
+        agent may connect to their hosts."""
         if not definition.is_local_process:
             return None
         policy = decide(self.mode(definition), situation, unusable_reason, container_evidence)
@@ -69,7 +75,11 @@ class SandboxChoice:
             home_write=table.home_write,
             visible=tuple(_visible_files(definition)),
             hidden=self._hidden,
-            hosts=(*(parse_rule(host) for host in table.hosts), *self._operator_hosts),
+            hosts=(
+                *(parse_rule(host) for host in table.hosts),
+                *self._operator_hosts,
+                *rules_of_servers(mcp_servers, allows_private=self._settings.allow_private_addresses),
+            ),
             owner=owner,
         )
         return replace(policy, exchange=self._exchange(policy))

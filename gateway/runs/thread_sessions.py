@@ -211,6 +211,9 @@ class ThreadSessions:
         current = self._pool.get(thread)
         session_layer = {} if current is None else current.session_layer
         unattended = is_unattended(definition, options, session_layer, change, interrupts.settings.config)
+        servers = options.mcp_servers
+        if servers is None and (known := self._pool.opening(thread)) is not None:
+            servers = known.mcp_servers  # the session goes on with them
         return Opening(
             turn.thread_id,
             cwd=place.cwd,
@@ -224,7 +227,9 @@ class ThreadSessions:
             tools=tuple(turn.tools),
             is_exclusive=definition.is_local_process,
             withheld=self._withheld,
-            confinement=self._isolation.confine(definition, thread, folders, originals, is_unattended=unattended),
+            confinement=self._isolation.confine(
+                definition, thread, folders, originals, is_unattended=unattended, mcp_servers=servers or ()
+            ),
         )
 
     def _find_lost_mode(self, thread: ThreadKey, opening: Opening) -> str | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from gateway.catalog.definition import AgentDefinition
@@ -38,6 +41,14 @@ def overlay(name: str, ready: Ready, folder: Path, **acp: object) -> Path:
 def sandbox_flags(models: str) -> tuple[str, ...]:
     """In a sandbox that `AGUI_TEST_SANDBOX` demands, an agent reaches its model, and no other host of this machine."""
     return ("--sandbox-hosts", urlsplit(models).netloc) if forced_sandbox() else ()
+
+
+def mcp_server_in(workspace: Path, name: str = "one") -> dict[str, Any]:
+    """A server with the tool `say`, for the option `mcpServers`. An agent in a sandbox can start it too: its program is
+    in the workspace, and its Python the system's own."""
+    program = Path(shutil.copy(Path(__file__).with_name("mcp_server.py"), workspace))
+    python = shutil.which("python3", path="/usr/bin") if forced_sandbox() else sys.executable
+    return {"name": name, "command": python, "args": [str(program)], "env": []}
 
 
 @contextmanager

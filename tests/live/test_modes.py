@@ -18,7 +18,7 @@ from tests.fakes.model_server.server import ModelServer
 from tests.live.harness import bundled_behind_gateway
 from tests.live.record_tools import offered_tools
 from tests.live.selection import agents
-from tests.support.gateway import Gateway, events_of, run_input
+from tests.support.gateway import Gateway, events_of, forced_sandbox, run_input
 
 LIMIT_SECONDS = 120.0
 APPROVALS = "humanInTheLoop.approvals"
@@ -130,6 +130,7 @@ def test_what_the_snapshot_of_each_mode_says_is_what_happens(agent: str, tmp_pat
             by_shell = tried.try_line(mode, f"SHELL touch {shell}", shell)
             by_writing = tried.try_line(mode, f"WRITE {written} hi", written)
             found = tried.leaves(f"{mode}-{shell.name}")
+            leaves = {**leaves, SANDBOXED: True} if forced_sandbox() else leaves
             assert {path: found.get(path) for path in leaves} == leaves, mode
             if found[APPROVALS] is False:
                 assert not by_shell.is_interrupted and not by_writing.is_interrupted, mode
@@ -186,6 +187,7 @@ def test_a_mode_is_set_at_once_or_refused_with_the_modes_there_are(agent: str, t
         assert tried.leaves("t")["custom.session.modes.current"] == mode
 
 
+@pytest.mark.skipif(forced_sandbox() is not None, reason="the gateway's sandbox does not let it out")
 def test_codex_with_full_access_writes_outside_the_workspace_without_a_question(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

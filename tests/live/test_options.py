@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from gateway.catalog.load import bundled, load_file
-from tests.drivers.mcp_client.servers import remote, serving, stdio
+from tests.drivers.mcp_client.servers import remote, serving
 from tests.drivers.process_watch import until
 from tests.fakes.model_server.server import ModelServer
+from tests.live.harness import mcp_server_in
 from tests.live.option_checks import LiveAgent, Seen, live_agent, value_at, write_skill
 from tests.live.selection import agents
 from tests.support.gateway import types_of
@@ -288,7 +289,7 @@ def test_an_mcp_server_is_reached_by_each_transport_that_the_snapshot_states(age
     stated = agent.view("acp")
     assert not any(name.startswith("mcp.") for name in stated.get("unknown", ())), stated
     if transport == "stdio":
-        check_server(agent, stdio("calc"), is_taken=stated["mcp"]["stdio"])
+        check_server(agent, mcp_server_in(agent.workspace, "calc"), is_taken=stated["mcp"]["stdio"])
         return
     with serving(f"--{transport}") as url:
         check_server(agent, remote("calc", url, transport), is_taken=stated["mcp"][transport])

@@ -4,22 +4,19 @@ line; what an agent cannot take is refused before anything starts."""
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 
 import pytest
 
 from tests.drivers.process_watch import until
 from tests.fakes.model_server.server import ModelServer
+from tests.live.harness import mcp_server_in
 from tests.live.option_checks import LiveAgent, live_agent, write_skill
 from tests.live.selection import LARGE, agents
 from tests.support.gateway import events_of
-from tests.support.project import ROOT
 
 AGENTS = ("pi", "hermes", "omp")
 ALWAYS = tuple(name for name in AGENTS if name not in LARGE)
-
-SERVER = {"name": "one", "command": sys.executable, "args": [str(ROOT / "tests/live/mcp_server.py")], "env": []}
 
 pytestmark = pytest.mark.live
 
@@ -154,11 +151,12 @@ def test_a_skill_that_hermes_does_not_have_is_an_error(live: LiveAgent) -> None:
 @only("pi", "omp")
 def test_an_mcp_server(live: LiveAgent) -> None:
     live.new_thread()
+    server = mcp_server_in(live.workspace)
     name = {"pi": "mcp__one__say", "omp": "mcp__one_say"}[live.name]
-    seen = next(each for each in (live.run(mcpServers=[SERVER]) for _ in range(5)) if name in each.asked)  # it connects
+    seen = next(each for each in (live.run(mcpServers=[server]) for _ in range(5)) if name in each.asked)  # it connects
     assert any("mcp_server.py" in line for line in seen.command_lines)
     words = 'WRITE xd://mcp__one_say {"text": "hi"}' if live.name == "omp" else 'CALL say {"text": "hi"}'
-    called = live.run(f"{words}\n", mcpServers=[SERVER], approvals="auto")
+    called = live.run(f"{words}\n", mcpServers=[server], approvals="auto")
     assert "say: hi" in json.dumps(called.events), "its tool was called"
 
 
@@ -185,7 +183,7 @@ def test_further_directories(live: LiveAgent) -> None:
 def test_what_the_agent_cannot_take_is_refused(live: LiveAgent) -> None:
     refused = {"outputSchema": {"type": "object"}, "outputFormat": "json", "maxTurns": 3, "thinkingBudgetTokens": 2000}
     if live.name == "hermes":
-        refused["mcpServers"] = [SERVER]
+        refused["mcpServers"] = [mcp_server_in(live.workspace)]
     for option, value in refused.items():
         problem = live.refusal(**{option: value})
         assert problem["code"] == "CAPABILITY_ERROR", (option, problem)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,7 @@ import pytest
 
 from tests.drivers.process_watch import until
 from tests.fakes.model_server.server import ModelServer
-from tests.live.harness import bundled_behind_gateway
-from tests.live.probe import MCP_SERVER
+from tests.live.harness import bundled_behind_gateway, mcp_server_in
 from tests.live.record_tools import offered_tools
 from tests.live.selection import agents
 
@@ -23,9 +21,9 @@ pytestmark = pytest.mark.live
 
 @pytest.mark.parametrize("agent", agents(AGENTS, {"claude", "opencode"}))
 def test_a_tool_of_an_mcp_server_has_the_name_that_the_model_sees(agent: str, tmp_path: Path) -> None:
-    server = {"name": "one", "command": sys.executable, "args": [str(MCP_SERVER)], "env": []}
     with ModelServer() as models, bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
         gateway.client.timeout = 120.0
+        server = mcp_server_in(tmp_path / "work")
         gateway.run(agent, "hello", threadId="t", forwardedProps={"gateway": {"mcpServers": [server]}})
         offered = {name for name in offered_tools(models.requests()) if name.endswith("say")}
         assert len(offered) == 1

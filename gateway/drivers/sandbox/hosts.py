@@ -1,7 +1,7 @@
 """Which hosts an agent in a sandbox may connect to. Pure.
 
-In: patterns from the agent's file and the settings, the agent's environment. Out: whether a host and a port match, and
-whether the operator has named them, in which case they may have a private address.
+In: patterns from the agent's file and the settings, the agent's environment, the MCP servers of a run. Out: whether a
+host and a port match, and whether the operator has named them, in which case they may have a private address.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import Any
 from urllib.parse import urlsplit
 
 from gateway.catalog.sandbox import check_host
@@ -61,17 +62,24 @@ def rules_of_environment(env: Mapping[str, str]) -> list[HostRule]:
     return [
         rule
         for name, value in sorted(env.items())
-        if name.endswith(BASE_URL_SUFFIXES) and (rule := _rule_of_url(value)) is not None
+        if name.endswith(BASE_URL_SUFFIXES) and (rule := _rule_of_url(value, allows_private=True)) is not None
     ]
 
 
-def _rule_of_url(url: str) -> HostRule | None:
+def rules_of_servers(servers: Iterable[Mapping[str, Any]], *, allows_private: bool) -> tuple[HostRule, ...]:
+    """For the URLs of the MCP servers that a run names, which were held against the address policy."""
+    urls = (server["url"] for server in servers if isinstance(server.get("url"), str))
+    rules = (_rule_of_url(url, allows_private=allows_private) for url in urls)
+    return tuple(rule for rule in rules if rule is not None)
+
+
+def _rule_of_url(url: str, *, allows_private: bool) -> HostRule | None:
     try:
         parts = urlsplit(url)
-        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+        port = parts.port or {"http": 80, "ws": 80, "https": 443, "wss": 443}.get(parts.scheme)
     except ValueError:
         return None
-    return None if port is None or not parts.hostname else HostRule(parts.hostname.lower(), port, allows_private=True)
+    return None if port is None or not parts.hostname else HostRule(parts.hostname.lower(), port, allows_private)
 
 
 def find_rule(rules: Iterable[HostRule], host: str, port: int) -> HostRule | None:

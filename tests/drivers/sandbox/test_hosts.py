@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.drivers.sandbox.hosts import HostRule, find_rule, parse_rule, rules_of_environment
+from gateway.drivers.sandbox.hosts import HostRule, find_rule, parse_rule, rules_of_environment, rules_of_servers
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,23 @@ def test_a_base_url_of_the_environment_is_the_operators_choice() -> None:
         HostRule("127.0.0.1", 4000, allows_private=True),
         HostRule("llm.example", 443, allows_private=True),
     ]
+
+
+@pytest.mark.parametrize("allows_private", [False, True])
+def test_the_mcp_servers_of_a_run_can_be_reached_at_their_hosts_and_ports_alone(allows_private: bool) -> None:
+    servers = [
+        {"name": "started", "command": "server"},
+        {"name": "web", "type": "http", "url": "https://MCP.example/one"},
+        {"name": "near", "type": "sse", "url": "http://127.0.0.1:8090/sse"},
+        {"name": "socket", "type": "ws", "url": "wss://ws.example"},
+        {"name": "odd", "url": "http://[::1"},
+        {"name": "odder", "url": 7},
+    ]
+    assert rules_of_servers(servers, allows_private=allows_private) == (
+        HostRule("mcp.example", 443, allows_private),
+        HostRule("127.0.0.1", 8090, allows_private),
+        HostRule("ws.example", 443, allows_private),
+    )
 
 
 def test_a_rule_of_the_operator_is_preferred() -> None:
