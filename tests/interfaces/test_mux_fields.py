@@ -189,6 +189,10 @@ def is_day(value: Any) -> bool:
     return bool(datetime.fromisoformat(value))
 
 
+def has_dearer_output(model: dict[str, Any], manifest: dict[str, Any]) -> bool:
+    return bool(model["outputPricePerMillion"] >= model["inputPricePerMillion"])
+
+
 def has_cheaper_cache(model: dict[str, Any], manifest: dict[str, Any]) -> bool:
     return bool(0 <= model["cachedInputPricePerMillion"] <= model["inputPricePerMillion"])
 
@@ -215,7 +219,7 @@ MODEL_FIELDS: dict[str, tuple[int, Callable[[dict[str, Any], dict[str, Any]], bo
     "maxOutputTokens": (9, lambda model, manifest: model["maxOutputTokens"] > 0),
     "maxThinkingTokens": (1, lambda model, manifest: model["maxThinkingTokens"] > 0),
     "inputPricePerMillion": (9, lambda model, manifest: model["inputPricePerMillion"] >= 0),
-    "outputPricePerMillion": (9, lambda model, manifest: model["outputPricePerMillion"] >= model["inputPricePerMillion"]),
+    "outputPricePerMillion": (9, has_dearer_output),
     "cachedInputPricePerMillion": (9, has_cheaper_cache),
     "thinkingPricePerMillion": (5, lambda model, manifest: is_number(model["thinkingPricePerMillion"])),
     "supportsThinking": (10, as_manifest("supportsThinking")),
