@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from uuid import uuid4
 
 import anyio
@@ -32,6 +33,12 @@ STOPPING = ("GATEWAY_STOPPING", "the gateway is shutting down; send the message 
 """Code and message."""
 DISCONNECT_WAIT_SECONDS = 0.25
 """How long a second run of a thread waits until the disconnect of the first one's client is noticed."""
+UNMERGED_RUNS = 16
+"""Live runs of a principal whose deltas are sent as they come."""
+MERGE_SECONDS_PER_RUN = 0.001
+"""With each run more, for how much longer a delta waits for others. A word by itself takes 0.2 ms of the event loop; a
+hundred words that are sent together take little more."""
+MAX_MERGE_SECONDS = 0.25
 FINAL_WRITE_SECONDS = 2.0
 """How long a run may take to write its end when the gateway itself is cancelled."""
 
@@ -139,8 +146,14 @@ class Admission:
             stall,
             definition.run_timeout or settings.run_timeout,
             settings.cancel_grace,
-            window_ms / 1000,
             agent.usable_driver.question_window,
         )
         log = Log(key, self._store, settings.log_tail_bytes, settings.max_run_log_bytes)
-        return Run(record, turn, outbound, log, timeouts, before_prompt)
+        merge_window = partial(self._merge_window, thread.principal, window_ms / 1000)
+        return Run(record, turn, outbound, log, timeouts, merge_window, before_prompt)
+
+    def _merge_window(self, principal: str, own_seconds: float) -> float:
+        """For how many seconds a delta waits for others to be sent with it. `own_seconds`: as the run asks. With many
+        live runs of its principal it is longer, so that these do not slow down the runs of others."""
+        more = self._limits.held(RUNS, principal) - UNMERGED_RUNS
+        return max(own_seconds, min(MAX_MERGE_SECONDS, more * MERGE_SECONDS_PER_RUN)) if more > 0 else own_seconds

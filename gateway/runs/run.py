@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
@@ -19,7 +19,16 @@ from gateway.agui.translate import notice_event
 from gateway.background import Tasks
 from gateway.drivers import LiveTurn
 from gateway.errors import GatewayError
-from gateway.events import ClientToolCall, Event, Interrupt, TurnEnded, TurnFailed
+from gateway.events import (
+    ClientToolCall,
+    Event,
+    Interrupt,
+    ReasoningMessageContent,
+    TextMessageContent,
+    ToolCallArgs,
+    TurnEnded,
+    TurnFailed,
+)
 from gateway.runs.log import Log
 from gateway.runs.phase import FINAL, Phase, Signal, move
 from gateway.runs.readiness import BeforePrompt
@@ -30,6 +39,9 @@ log = logging.getLogger(__name__)
 
 DEADLINE_STEP_SECONDS = 0.5
 """The deadline of a silent agent is moved at most this often: moving it costs as much as an event."""
+DELTAS = (TextMessageContent, ReasoningMessageContent, ToolCallArgs)
+MAX_MERGED_EVENTS = 1000
+"""With so many a batch is sent before its merge window is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +53,6 @@ class RunTimeouts:
     run: float
     """From its start to its end."""
     grace: float
-    merge_window: float = 0.0
     question_window: float = 0.0
     """Interrupts that follow each other within this time are put to the user as one."""
 
@@ -62,9 +73,11 @@ class Run:
         outbound: Outbound,
         log: Log,
         timeouts: RunTimeouts,
+        merge_window: Callable[[], float],
         before_prompt: BeforePrompt | None = None,
     ) -> None:
-        """`before_prompt`: awaited right before the agent is given the turn."""
+        """`merge_window`: for how many seconds a delta waits for others now. `before_prompt`: awaited right before the
+        agent is given the turn."""
         self.record = record
         self.turn = turn
         self.outbound = outbound
@@ -79,6 +92,7 @@ class Run:
         """The agent has been given the turn."""
         self.over = anyio.Event()
         self._timeouts = timeouts
+        self._merge_window = merge_window
         self._timer: asyncio.TimerHandle | None = None
         """Of the run's whole time."""
         self._scope = CancelScope()
@@ -201,11 +215,14 @@ class Run:
         if self._pending_fault is not None:
             raise self._pending_fault
         batch = await live.next()
-        if batch and self._timeouts.merge_window:
-            with anyio.move_on_after(self._timeouts.merge_window):
+        # The first words of a run do not wait: a person does.
+        if self.log.last > 1 and (seconds := self._merge_window()) and _has_only_deltas(batch):
+            with anyio.move_on_after(seconds):
                 try:
-                    while more := await live.next():
+                    while len(batch) < MAX_MERGED_EVENTS and (more := await live.next()):
                         batch += more
+                        if not _has_only_deltas(more):
+                            break
                 except GatewayError as exc:
                     self._pending_fault = exc  # what came before it is sent first
         return batch
@@ -219,3 +236,7 @@ class Run:
             self.phase = move(self.phase, Signal.ASK)
         else:
             self.phase = move(self.phase, Signal.END)
+
+
+def _has_only_deltas(batch: Sequence[Event]) -> bool:
+    return bool(batch) and all(type(event) in DELTAS for event in batch)

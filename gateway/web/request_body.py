@@ -23,7 +23,7 @@ from gateway.web.json_items import ItemCounter
 MAX_DISCARDED_LIMITS = 8
 """A body over the limit is read to its end and discarded, if it is not larger than this many limits. A client that is
 still sending when the connection closes would never see the response that names the reason."""
-DISCARD_PAUSE_SECONDS = 0.005
+DISCARD_PAUSE_SECONDS = 0.02
 """Between two pieces of a body that is discarded: each has up to 64 KiB."""
 THREAD_BYTES = 1024 * 1024
 """Bodies of this size are parsed in a worker thread. Measured: 8 MB of text take 14 ms."""

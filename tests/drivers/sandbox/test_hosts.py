@@ -54,7 +54,7 @@ def test_a_base_url_of_the_environment_is_the_operators_choice() -> None:
 
 @pytest.mark.parametrize("allows_private", [False, True])
 def test_the_mcp_servers_of_a_run_can_be_reached_at_their_hosts_and_ports_alone(allows_private: bool) -> None:
-    servers = [
+    servers: list[dict[str, object]] = [
         {"name": "started", "command": "server"},
         {"name": "web", "type": "http", "url": "https://MCP.example/one"},
         {"name": "near", "type": "sse", "url": "http://127.0.0.1:8090/sse"},
