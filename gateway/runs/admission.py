@@ -149,11 +149,20 @@ class Admission:
             agent.usable_driver.question_window,
         )
         log = Log(key, self._store, settings.log_tail_bytes, settings.max_run_log_bytes)
-        merge_window = partial(self._merge_window, thread.principal, window_ms / 1000)
+        merge_window = partial(self._merge_window, thread.principal, window_ms / 1000, _spread(key))
         return Run(record, turn, outbound, log, timeouts, merge_window, before_prompt)
 
-    def _merge_window(self, principal: str, own_seconds: float) -> float:
+    def _merge_window(self, principal: str, own_seconds: float, spread: float) -> float:
         """For how many seconds a delta waits for others to be sent with it. `own_seconds`: as the run asks. With many
-        live runs of its principal it is longer, so that these do not slow down the runs of others."""
+        live runs of its principal it is longer, so that these do not slow down the runs of others. `spread`: a factor
+        for that, another one for each run."""
         more = self._limits.held(RUNS, principal) - UNMERGED_RUNS
-        return max(own_seconds, min(MAX_MERGE_SECONDS, more * MERGE_SECONDS_PER_RUN)) if more > 0 else own_seconds
+        if more <= 0:
+            return own_seconds
+        return max(own_seconds, min(MAX_MERGE_SECONDS, more * MERGE_SECONDS_PER_RUN) * spread)
+
+
+def _spread(key: str) -> float:
+    """From 0.5 to 1, by the run's key. Runs with equal windows would all send at the same moment, and everybody else
+    would wait for all of them."""
+    return 0.5 + int(key[:4], 16) / 0x20000

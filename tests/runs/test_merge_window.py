@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from uuid import uuid4
 
 import anyio
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from gateway.agui.outbound import Outbound
 from gateway.events import Event, TextMessageContent, ToolCallStart, TurnEnded
 from gateway.limits import RUNS, PrincipalLimits
-from gateway.runs.admission import MAX_MERGE_SECONDS, MERGE_SECONDS_PER_RUN, UNMERGED_RUNS, Admission
+from gateway.runs.admission import MAX_MERGE_SECONDS, MERGE_SECONDS_PER_RUN, UNMERGED_RUNS, Admission, _spread
 from gateway.runs.log import Log
 from gateway.runs.run import Run, RunTimeouts
 from gateway.settings import Settings
@@ -99,5 +100,11 @@ def test_the_window_grows_with_the_live_runs_of_the_principal(runs: int, own: fl
     limits = PrincipalLimits(settings)
     admission = Admission(settings, MemoryStore(), limits)
     limits.acquire(RUNS, "greedy", runs)
-    assert admission._merge_window("greedy", own) == pytest.approx(seconds)
-    assert admission._merge_window("other", 0.0) == 0.0
+    assert admission._merge_window("greedy", own, 1.0) == pytest.approx(seconds)
+    assert admission._merge_window("other", 0.0, 1.0) == 0.0
+
+
+def test_runs_of_one_principal_have_windows_of_different_lengths() -> None:
+    factors = {_spread(uuid4().hex) for _ in range(100)}
+    assert len(factors) > 50
+    assert all(0.5 <= factor <= 1 for factor in (*factors, _spread("0" * 32), _spread("f" * 32)))
