@@ -1,7 +1,7 @@
 """The commands of a session's turns: a cancelled turn leaves none of them running.
 
-In: when a tool call has no result yet, and that the turn was cancelled. Out: what the agent started since the first
-open call, and left running after the turn's end, is ended. Never: the agent's MCP servers and daemons
+In: when a tool call has no result yet, and that the turn was cancelled. Out: what the agent started for its open calls,
+and left running after the turn's end, is ended. Never: the agent's MCP servers and daemons
 (`process.leftovers`); a process that may belong to another thread's turn; a terminal that the gateway runs
 (`terminals`).
 """
@@ -51,20 +51,19 @@ class TurnCommands:
         self._opening = opening
         self._tasks = tasks
         self._is_enabled = is_enabled
-        self._since: int | None = None
-        """When the first of the open calls was seen; None: none is open."""
+        self._since = 0
+        """The last moment at which no call was open. What was started since belongs to the open calls. The moment at
+        which the first of them was read would be too late: its command may run by then."""
 
     def note_calls(self) -> None:
-        """After each message that may have begun or ended a call."""
+        """When a turn begins, and after each message that may have begun or ended a call."""
         if not self._calls.has_open_calls:
-            self._since = None
-        elif self._since is None:
             self._since = current_ticks()
 
     def end(self, over: anyio.Event, connection: Connection, others: Sequence[Path]) -> None:
         """The turn was cancelled. `over`: set at its end. `others`: the folders of other sessions of the same process
         that are in a turn now: what is at work there may be theirs."""
-        if self._since is not None and self._is_enabled:
+        if self._calls.has_open_calls and self._is_enabled:
             self._tasks.start_soon(self._end, self._since, over, connection, others)
 
     async def _end(self, since: int, over: anyio.Event, connection: Connection, others: Sequence[Path]) -> None:
