@@ -2,8 +2,8 @@
 
 In: records and pieces. Out: the same, after a restart too. Writes go through one `Writer` thread, reads through
 `Readers`. Before a read, everything pending is written, so that the reader sees it; the records of threads are kept in
-memory as well (`thread_records`). Never: blocking the event loop, or
-opening a file that another gateway has locked.
+memory as well (`thread_records`). Never: a wait on the event loop
+(one indexed row is read there, see `readers`), or opening a file that another gateway has locked.
 
 `append` alone is not durable: for `writer.LINGER_SECONDS` and one transaction a piece is only in memory. `end` is.
 """

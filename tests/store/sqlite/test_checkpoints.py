@@ -12,7 +12,7 @@ import pytest
 from gateway.store import SqliteStore
 from gateway.store.sqlite import checkpoints, schema
 from gateway.store.sqlite.transaction import Row
-from tests.store.make import RUN, a_piece, read_all
+from tests.store.make import RUN, a_piece
 
 pytestmark = pytest.mark.anyio
 
@@ -39,22 +39,6 @@ async def test_what_was_committed_reaches_the_database_file_while_it_is_open(
     await store.begin(RUN)
     await write(store, 100)
     await wait_until_larger(store.path, before + 10 * schema.PAGE_BYTES)
-    await store.aclose()
-
-
-async def test_a_commit_does_not_wait_for_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The checkpoint is held up by a reader, which keeps the log from ending; commits go on."""
-    monkeypatch.setattr(checkpoints, "CHECKPOINT_PAGES", 10)
-    store = SqliteStore(tmp_path / "store.db")
-    await store.start()
-    await store.begin(RUN)
-    reader = sqlite3.connect(store.path, isolation_level=None)
-    reader.execute("begin")
-    reader.execute("select * from runs").fetchall()
-    with anyio.fail_after(10):
-        await write(store, 50)
-    reader.close()
-    assert len(await read_all(store, "k1")) == 5000
     await store.aclose()
 
 

@@ -98,12 +98,11 @@ async def test_a_thread_that_retention_deletes_is_gone(store: SqliteStore) -> No
     assert await store.thread(*NAME) is None
 
 
-async def test_a_locked_file_is_waited_for_in_a_thread(store: SqliteStore, other: sqlite3.Connection) -> None:
-    """Only a program that takes the file for itself alone locks readers out."""
+async def test_what_cannot_be_read_on_the_loop_is_read_in_a_thread(store: SqliteStore) -> None:
     await store.save_thread(THREAD)
     store._thread_records.clear()
     own = store._opened()[1]._own
-    own.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)  # as if it were locked: the first attempt fails
+    own.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)  # so that it fails, as with a locked file
     assert await store.thread(*NAME) == THREAD
 
 
